@@ -1,0 +1,34 @@
+//! What the user typed.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{codex, keeper};
+
+/// Keeps OpenAI Codex at work.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ostler",
+    version,
+    arg_required_else_help = true,
+    propagate_version = true
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Print machine-readable JSON on stdout; human text goes to stderr
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The Codex binaries: list, install, use, path, check
+    Codex(codex::CodexArguments),
+    /// The keepers: small processes that each own one codex app-server
+    Keeper(keeper::KeeperArguments),
+}
+
+pub(crate) fn parse() -> Arguments {
+    Arguments::parse()
+}

@@ -1,0 +1,18 @@
+//! One file per command; this one only sends each to its place.
+
+pub(crate) mod codex;
+pub(crate) mod keeper;
+
+use std::process::ExitCode;
+
+use crate::args::{Arguments, Command};
+use crate::failure::Failure;
+use crate::terminal::Output;
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let output = Output::new(arguments.json);
+    match arguments.command {
+        Command::Codex(arguments) => codex::run(arguments, output),
+        Command::Keeper(arguments) => keeper::run(arguments, output),
+    }
+}

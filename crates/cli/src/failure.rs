@@ -1,0 +1,52 @@
+//! The one table that turns errors into what a person reads and the exit code a script reads.
+
+use std::process::ExitCode;
+
+/// Why a command ended without doing its job. Each has one exit code, listed in `docs/exit-codes.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Failed = 1,
+    Usage = 2,
+    NotFound = 3,
+    WaitingOnPerson = 4,
+    LimitReached = 5,
+    Unreachable = 6,
+    Interrupted = 7,
+    TryAgainLater = 75,
+    TimedOut = 124,
+    CtrlC = 130,
+}
+
+/// An error at the door: the exit code, what happened, and what to do about it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Tells the person on stderr and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        use anstyle::{AnsiColor, Style};
+        let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        anstream::eprintln!("{red}error:{red:#} {}", self.message);
+        if let Some(hint) = &self.hint {
+            anstream::eprintln!("  {hint}");
+        }
+        ExitCode::from(self.exit as u8)
+    }
+}

@@ -1,0 +1,17 @@
+//! The `ostler` binary: the door for people. It alone prints and reads the environment and `$HOME`.
+
+mod args;
+mod commands;
+mod failure;
+mod places;
+mod terminal;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = args::parse();
+    match commands::run(arguments) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

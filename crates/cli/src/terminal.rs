@@ -1,0 +1,43 @@
+//! Where output goes: JSON on stdout when asked for, human text otherwise; colour only on a terminal.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+/// How this run speaks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    json: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Human text: stdout normally, stderr when stdout carries JSON. A closed pipe is not an error.
+    pub(crate) fn say(self, text: &str) {
+        if self.json {
+            anstream::eprintln!("{text}");
+        } else {
+            let mut stdout = anstream::stdout().lock();
+            // The reader may have gone (`ostler … | head`); there is nobody left to tell.
+            drop(writeln!(stdout, "{text}"));
+        }
+    }
+
+    /// One JSON value on its own line, only when `--json` was given.
+    pub(crate) fn emit(self, value: &impl Serialize) {
+        if self.json
+            && let Ok(text) = serde_json::to_string(value)
+        {
+            let mut stdout = std::io::stdout().lock();
+            // As above: a reader that left needs no answer.
+            drop(writeln!(stdout, "{text}"));
+        }
+    }
+}

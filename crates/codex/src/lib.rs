@@ -1,0 +1,14 @@
+//! Who we talk to: `codex app-server`, its wire, the keeper that owns one, and the binaries it comes from.
+//!
+//! Codex's JSON stops here: nothing above this room may name a field of it. This room knows no SQL, no HTTP API of
+//! ours, no terminal, and reads neither the environment nor the home directory; both come in as data.
+//!
+//! Start reading at [`peer`] for the conversation, at [`keeper`] for the process.
+
+pub mod binary;
+pub mod keeper;
+pub mod peer;
+pub mod protocol;
+pub mod schema;
+pub mod transport;
+pub mod wire;

@@ -1,0 +1,1 @@
+//! End-to-end tests. Each file below `e2e/` is one behaviour, run on every Codex version in `testkit::VERSIONS`.
