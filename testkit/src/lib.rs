@@ -1,1 +1,2 @@
 //! Fixtures.
+pub mod reader;

@@ -6,12 +6,7 @@ use crate::commands::{codex, keeper};
 
 /// Keeps OpenAI Codex at work.
 #[derive(Debug, Parser)]
-#[command(
-    name = "ostler",
-    version,
-    arg_required_else_help = true,
-    propagate_version = true
-)]
+#[command(name = "ostler", version, arg_required_else_help = true, propagate_version = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -34,15 +34,11 @@ impl Places {
             Failure::new(Exit::Usage, format!("cannot find the home folder: {error}"))
                 .hint("set HOME, or set OSTLER_HOME to an absolute path")
         })?;
-        let state = base
-            .state_dir()
-            .unwrap_or_else(|| base.home_dir().join(".local/state"));
+        let state = base.state_dir().unwrap_or_else(|| base.home_dir().join(".local/state"));
         let state = state.join("ostler");
         Ok(Self {
             config: base.config_dir().join("ostler"),
-            runtime: base
-                .runtime_dir()
-                .map_or_else(|| state.join("run"), |dir| dir.join("ostler")),
+            runtime: base.runtime_dir().map_or_else(|| state.join("run"), |dir| dir.join("ostler")),
             cache: base.cache_dir().join("ostler"),
             state,
         })
@@ -65,21 +61,11 @@ impl Places {
 
 /// Creates a folder only we can enter, or refuses one that others can.
 pub(crate) fn private_folder(path: &Path) -> Result<(), Failure> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(|error| {
-            Failure::new(
-                Exit::Failed,
-                format!("cannot create {}: {error}", path.display()),
-            )
-        })?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
+        Failure::new(Exit::Failed, format!("cannot create {}: {error}", path.display()))
+    })?;
     let metadata = fs::metadata(path).map_err(|error| {
-        Failure::new(
-            Exit::Failed,
-            format!("cannot look at {}: {error}", path.display()),
-        )
+        Failure::new(Exit::Failed, format!("cannot look at {}: {error}", path.display()))
     })?;
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(Failure::new(
@@ -99,20 +85,12 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), Failure> {
 }
 
 /// The whole environment, read in this one place.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "cli is the room that reads the environment"
-)]
+#[expect(clippy::disallowed_methods, reason = "cli is the room that reads the environment")]
 pub(crate) fn environment() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "cli is the room that reads the environment"
-)]
+#[expect(clippy::disallowed_methods, reason = "cli is the room that reads the environment")]
 fn absolute(name: &str) -> Option<PathBuf> {
-    env::var_os(name)
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
+    env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }

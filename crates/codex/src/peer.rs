@@ -1,1 +1,348 @@
-//! peer
+//! One JSON-RPC conversation with one app-server.
+//!
+//! What it promises:
+//! * Each request ends: with its answer, with an error, at its deadline, or when the connection ends, whichever is first.
+//! * At most 64 requests are under way; Codex drops requests, and even its refusals, when it is flooded.
+//! * `-32001` (overloaded) is retried with growing, jittered pauses until the request's deadline.
+//! * Notifications and server requests come in one queue in the order of the wire. It is bounded in number and in
+//!   bytes; when it is full we stop reading and Codex waits. Nothing is ever dropped. So whoever holds [`Events`] keeps
+//!   reading while others await answers; a request that times out behind a full queue says so.
+//! * What cannot be understood is an [`Event::Oddity`] in that queue and ends nothing.
+//! * Writes are made by one task in the order they were asked for, each with a deadline; a write that stalls ends the
+//!   connection, because half a message cannot be taken back.
+//! * Every future here may be dropped at any point. A request dropped before it was written is never written.
+
+mod actor;
+mod error;
+mod matcher;
+mod writer;
+
+pub use error::{AnswerError, Closed, RequestError, RpcError};
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::transport::Transport;
+use crate::wire::{Call, Oddity, Outgoing, RequestId};
+
+/// Bounds of one connection. The defaults are right for Codex; tests make them small.
+#[derive(Debug, Clone)]
+pub struct PeerSettings {
+    /// Requests under way at once. Codex takes 128 before it refuses, for all its clients together.
+    pub requests_in_flight: usize,
+    /// Events waiting to be read.
+    pub queued_events: usize,
+    /// Bytes of events waiting to be read. One message longer than this is let through alone.
+    pub queued_bytes: usize,
+    /// How long one write may take before the connection is given up. A healthy Codex reads at once; one that is busy
+    /// parsing a 30 MB message was seen to need 0.7 s.
+    pub write_deadline: Duration,
+}
+
+impl Default for PeerSettings {
+    fn default() -> Self {
+        Self {
+            requests_in_flight: 64,
+            queued_events: 1024,
+            queued_bytes: 8 * 1024 * 1024,
+            write_deadline: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Something Codex said on its own account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Notification(Call),
+    /// Must be answered with [`Peer::answer`] or [`Peer::refuse`], with this id as it is.
+    Request {
+        id: RequestId,
+        call: Call,
+    },
+    Oddity(Oddity),
+    /// Always the last one.
+    Closed(Closed),
+}
+
+/// The speaking side; cheap to clone, one connection behind all clones.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    commands: mpsc::Sender<Command>,
+    slots: Arc<Semaphore>,
+    next_id: Arc<AtomicI64>,
+    /// Written by the actor once, when the connection ends.
+    closed: watch::Receiver<Option<Closed>>,
+    /// Written by the actor: whether the event queue is full at this moment.
+    stalled: watch::Receiver<bool>,
+}
+
+/// The listening side. It owns the connection: dropping it ends the connection.
+#[derive(Debug)]
+pub struct Events {
+    queue: mpsc::Receiver<Queued>,
+    cancel: CancellationToken,
+    actor: Option<JoinHandle<()>>,
+}
+
+/// What callers ask the actor to do.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Request { id: i64, message: Bytes, reply: oneshot::Sender<Result<Bytes, RpcError>> },
+    Say { message: Bytes, written: oneshot::Sender<()>, answers: Option<RequestId> },
+}
+
+/// An event with the share of the byte bound that it holds until it is read.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    event: Event,
+    _share: Option<OwnedSemaphorePermit>,
+}
+
+/// Starts the conversation. The app-server expects `initialize` first.
+pub fn open(transport: impl Transport, settings: &PeerSettings) -> (Peer, Events) {
+    let (frames, sink) = transport.split();
+    let (commands, command_queue) = mpsc::channel(settings.requests_in_flight.max(1));
+    let (events, queue) = mpsc::channel(settings.queued_events.max(1));
+    let (closed_sender, closed) = watch::channel(None);
+    let (stalled_sender, stalled) = watch::channel(false);
+    let cancel = CancellationToken::new();
+    let actor = actor::Actor {
+        commands: command_queue,
+        events,
+        budget: Arc::new(Semaphore::new(settings.queued_bytes)),
+        queued_bytes: settings.queued_bytes,
+        matcher: matcher::Matcher::new(settings.requests_in_flight),
+        closed: closed_sender,
+        stalled: stalled_sender,
+        cancel: cancel.clone(),
+        write_deadline: settings.write_deadline,
+    };
+    let peer = Peer {
+        commands,
+        slots: Arc::new(Semaphore::new(settings.requests_in_flight.max(1))),
+        next_id: Arc::new(AtomicI64::new(1)),
+        closed,
+        stalled,
+    };
+    let actor = tokio::spawn(actor.run(frames, sink));
+    (peer, Events { queue, cancel, actor: Some(actor) })
+}
+
+impl Peer {
+    /// Sends a request and waits for its answer, as JSON text, for at most `timeout` in all: waiting for a free place,
+    /// pauses after an overload and the answer together.
+    pub async fn request(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<Box<RawValue>, RequestError> {
+        let params = to_raw(method, params)?;
+        let deadline = Instant::now() + timeout;
+        // Whether Codex may have seen it decides if the caller may send it again without looking.
+        let mut may_have_arrived = false;
+        match tokio::time::timeout_at(
+            deadline,
+            self.try_until_taken(method, &params, &mut may_have_arrived),
+        )
+        .await
+        {
+            Ok(outcome) => outcome,
+            Err(_) => Err(RequestError::TimedOut {
+                method: method.to_owned(),
+                timeout,
+                may_have_arrived,
+                events_unread: *self.stalled.borrow(),
+            }),
+        }
+    }
+
+    /// Answers a server request. Returns when the answer is written.
+    pub async fn answer(&self, id: &RequestId, result: &impl Serialize) -> Result<(), AnswerError> {
+        #[derive(Serialize)]
+        struct Wire<'a, T> {
+            id: &'a RequestId,
+            result: &'a T,
+        }
+        self.say(&Wire { id, result }, Some(id.clone())).await
+    }
+
+    /// Answers a server request with an error, as JSON-RPC asks for methods that we do not know.
+    pub async fn refuse(
+        &self,
+        id: &RequestId,
+        code: i64,
+        message: &str,
+    ) -> Result<(), AnswerError> {
+        #[derive(Serialize)]
+        struct Wire<'a> {
+            id: &'a RequestId,
+            error: ErrorWire<'a>,
+        }
+        #[derive(Serialize)]
+        struct ErrorWire<'a> {
+            code: i64,
+            message: &'a str,
+        }
+        self.say(&Wire { id, error: ErrorWire { code, message } }, Some(id.clone())).await
+    }
+
+    /// Sends a notification. Returns when it is written.
+    pub async fn notify(&self, method: &str) -> Result<(), AnswerError> {
+        #[derive(Serialize)]
+        struct Wire<'a> {
+            method: &'a str,
+        }
+        self.say(&Wire { method }, None).await
+    }
+
+    /// Why the connection ended, if it has.
+    pub fn closed(&self) -> Option<Closed> {
+        self.closed.borrow().clone()
+    }
+
+    async fn try_until_taken(
+        &self,
+        method: &str,
+        params: &RawValue,
+        may_have_arrived: &mut bool,
+    ) -> Result<Box<RawValue>, RequestError> {
+        // 50 ms lets a burst of 128 drain on a loaded machine; beyond 2 s waiting longer gains nothing.
+        let mut pauses = ExponentialBuilder::default()
+            .with_min_delay(Duration::from_millis(50))
+            .with_max_delay(Duration::from_secs(2))
+            .with_jitter()
+            .without_max_times()
+            .build();
+        loop {
+            match self.try_once(method, params, may_have_arrived).await {
+                Err(RequestError::Rpc(error)) if error.is_overload() => {
+                    // A refusal at the door: Codex has not looked at the request.
+                    *may_have_arrived = false;
+                    let pause = pauses.next().unwrap_or(Duration::from_secs(2));
+                    tracing::debug!(
+                        method,
+                        pause_ms = pause.as_millis(),
+                        "app-server is overloaded"
+                    );
+                    tokio::time::sleep(pause).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_once(
+        &self,
+        method: &str,
+        params: &RawValue,
+        may_have_arrived: &mut bool,
+    ) -> Result<Box<RawValue>, RequestError> {
+        #[derive(Serialize)]
+        struct Wire<'a> {
+            id: i64,
+            method: &'a str,
+            params: &'a RawValue,
+        }
+        let gone = |peer: &Self, may_have_arrived: bool| RequestError::Closed {
+            reason: peer.closed().unwrap_or(Closed::ByUs),
+            may_have_arrived,
+        };
+        let Ok(_slot) = self.slots.acquire().await else {
+            return Err(gone(self, false));
+        };
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let message = to_message(method, &Wire { id, method, params })?;
+        let (reply, answer) = oneshot::channel();
+        let Ok(place) = self.commands.reserve().await else {
+            return Err(gone(self, false));
+        };
+        *may_have_arrived = true;
+        place.send(Command::Request { id, message, reply });
+        match answer.await {
+            Ok(Ok(result)) => serde_json::from_slice(&result)
+                .map_err(|error| RequestError::Unreadable { method: method.to_owned(), error }),
+            Ok(Err(error)) => Err(RequestError::Rpc(error)),
+            Err(_) => Err(gone(self, true)),
+        }
+    }
+
+    async fn say(
+        &self,
+        message: &impl Serialize,
+        answers: Option<RequestId>,
+    ) -> Result<(), AnswerError> {
+        let message = serde_json::to_vec(message).map_err(AnswerError::NotJson)?.into();
+        let (written, done) = oneshot::channel();
+        let gone = |_| AnswerError::Closed(self.closed().unwrap_or(Closed::ByUs));
+        let place = self.commands.reserve().await.map_err(|error| gone(error.to_string()))?;
+        place.send(Command::Say { message, written, answers });
+        done.await.map_err(|error| gone(error.to_string()))
+    }
+}
+
+impl Events {
+    /// The next event; `None` after [`Event::Closed`]. Safe to drop and call again.
+    pub async fn next(&mut self) -> Option<Event> {
+        self.queue.recv().await.map(|queued| queued.event)
+    }
+
+    /// Says goodbye and waits until the connection's tasks have ended.
+    pub async fn close(mut self) {
+        self.cancel.cancel();
+        // Nobody reads any more: without this the actor could wait for room in the queue.
+        self.queue.close();
+        if let Some(actor) = self.actor.take()
+            && let Err(error) = actor.await
+        {
+            tracing::error!(%error, "the connection's task failed");
+        }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Command {
+    /// What to write, unless the caller has gone: then it must not be written at all.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Request { reply, .. } => reply.is_closed(),
+            // An answer counts as given once it was handed over; a caller that left does not take it back.
+            Self::Say { .. } => false,
+        }
+    }
+}
+
+impl Queued {
+    pub(crate) fn new(event: Event, share: Option<OwnedSemaphorePermit>) -> Self {
+        Self { event, _share: share }
+    }
+}
+
+/// What the writer task takes: bytes, and whom to tell when they are out.
+pub(crate) type Write = (Outgoing, Option<oneshot::Sender<()>>);
+
+fn to_raw(method: &str, params: &impl Serialize) -> Result<Box<RawValue>, RequestError> {
+    serde_json::value::to_raw_value(params)
+        .map_err(|error| RequestError::NotJson { method: method.to_owned(), error })
+}
+
+fn to_message(method: &str, message: &impl Serialize) -> Result<Bytes, RequestError> {
+    serde_json::to_vec(message)
+        .map(Bytes::from)
+        .map_err(|error| RequestError::NotJson { method: method.to_owned(), error })
+}

@@ -1,1 +1,26 @@
-//! transport
+//! How messages travel: over a child's pipes, or over a unix socket. Never over TCP, where others could listen or speak.
+
+mod stdio;
+mod unix;
+
+pub use stdio::{Stdio, StdioChild, StdioStart};
+pub use unix::{ConnectError, UnixSocket};
+
+use std::io;
+
+use futures_util::{Sink, Stream};
+
+use crate::wire::{Frame, FrameError, Outgoing};
+
+/// Two halves of one connection: frames to read, frames to write.
+///
+/// After an error or an end of the reading half nothing more is read; a frame that could not be understood is an
+/// item of it and ends nothing.
+pub trait Transport {
+    fn split(
+        self,
+    ) -> (
+        impl Stream<Item = Result<Frame, FrameError>> + Send + Unpin + 'static,
+        impl Sink<Outgoing, Error = io::Error> + Send + Unpin + 'static,
+    );
+}

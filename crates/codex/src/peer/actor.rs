@@ -1,0 +1,223 @@
+//! The one loop that owns a connection: select, step, effects.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Sink, Stream, StreamExt};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::error::Closed;
+use super::matcher::Matcher;
+use super::{Command, Event, Queued, Write, writer};
+use crate::wire::{Frame, FrameError, Message, Oddity, OddityKind, Outgoing, read_message};
+
+/// Writes that wait for the writer task. Callers wait behind it, within their own deadlines.
+const QUEUED_WRITES: usize = 64;
+
+pub(crate) struct Actor {
+    pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) events: mpsc::Sender<Queued>,
+    /// Bytes that queued events may still take.
+    pub(crate) budget: Arc<Semaphore>,
+    pub(crate) queued_bytes: usize,
+    pub(crate) matcher: Matcher,
+    pub(crate) closed: watch::Sender<Option<Closed>>,
+    pub(crate) stalled: watch::Sender<bool>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) write_deadline: Duration,
+}
+
+/// Everything that can wake the loop.
+enum Input {
+    Command(Command),
+    Frame(Option<Result<Frame, FrameError>>),
+    /// The event that waited has found room in the queue.
+    Delivered,
+    WriterEnded(Closed),
+    Cancelled,
+}
+
+/// Events that wait for room: at most two, a message and the note that something is odd about it.
+type Waiting = std::collections::VecDeque<(Event, usize)>;
+
+impl Actor {
+    pub(crate) async fn run(
+        mut self,
+        mut frames: impl Stream<Item = Result<Frame, FrameError>> + Unpin,
+        sink: impl Sink<Outgoing, Error = io::Error> + Send + Unpin + 'static,
+    ) {
+        let (writes, write_queue) = mpsc::channel(QUEUED_WRITES);
+        let mut writer = tokio::spawn(writer::write_all(sink, write_queue, self.write_deadline));
+        let mut waiting = Waiting::new();
+        let mut writer_ended = false;
+        let reason = loop {
+            let input = tokio::select! {
+                () = self.cancel.cancelled() => Input::Cancelled,
+                ended = &mut writer => {
+                    writer_ended = true;
+                    Input::WriterEnded(match ended {
+                        Ok(Ok(())) => Closed::ByUs,
+                        Ok(Err(closed)) => closed,
+                        Err(error) => Closed::WriteFailed(error.to_string()),
+                    })
+                }
+                // A command is taken only when the writer has room for it; both waits may be dropped without loss.
+                Some(command) = async {
+                    let _room = writes.reserve().await.ok()?;
+                    self.commands.recv().await
+                } => Input::Command(command),
+                () = deliver(&self.budget, self.queued_bytes, &self.events, &mut waiting),
+                    if !waiting.is_empty() => Input::Delivered,
+                // Reading stops while an event waits: this is the back-pressure that Codex feels.
+                frame = frames.next(), if waiting.is_empty() => Input::Frame(frame),
+            };
+            match input {
+                Input::Command(command) => self.command(command, &writes),
+                Input::Frame(frame) => match self.frame(frame, &writes, &mut waiting) {
+                    Some(closed) => break closed,
+                    None => self.deliver_at_once(&mut waiting),
+                },
+                Input::Delivered => {
+                    self.stalled.send_replace(false);
+                }
+                Input::WriterEnded(closed) => break closed,
+                Input::Cancelled => break Closed::ByUs,
+            }
+        };
+        // From here on every caller learns why: pending answers are dropped with the matcher, new commands refused.
+        self.closed.send_replace(Some(reason.clone()));
+        self.commands.close();
+        drop(self.matcher);
+        if !writer_ended {
+            if reason == Closed::ByUs {
+                // The writer has room or is stuck; a goodbye is a courtesy either way.
+                drop(writes.try_send((Outgoing::Goodbye, None)));
+            }
+            drop(writes);
+            let grace = self.write_deadline.min(Duration::from_secs(2));
+            if tokio::time::timeout(grace, &mut writer).await.is_err() {
+                writer.abort();
+            }
+        }
+        waiting.push_back((Event::Closed(reason), 0));
+        while !waiting.is_empty() && !self.events.is_closed() {
+            tokio::select! {
+                () = self.events.closed() => break,
+                () = deliver(&self.budget, self.queued_bytes, &self.events, &mut waiting) => {}
+            }
+        }
+    }
+
+    fn command(&mut self, command: Command, writes: &mpsc::Sender<Write>) {
+        if command.is_abandoned() {
+            return;
+        }
+        let write = match command {
+            Command::Request { id, message, reply } => {
+                self.matcher.sent(id, reply);
+                (Outgoing::Message(message), None)
+            }
+            Command::Say { message, written, answers } => {
+                if let Some(id) = &answers {
+                    self.matcher.answering(id);
+                }
+                (Outgoing::Message(message), Some(written))
+            }
+        };
+        // Room was there when the command was taken, and this loop is the only one that fills it. If the writer has
+        // ended meanwhile, the waiter is dropped with the write and the next turn of the loop ends the connection.
+        drop(writes.try_send(write));
+    }
+
+    /// Sorts one frame. Gives the reason when it ends the connection.
+    fn frame(
+        &mut self,
+        frame: Option<Result<Frame, FrameError>>,
+        writes: &mpsc::Sender<Write>,
+        waiting: &mut Waiting,
+    ) -> Option<Closed> {
+        let line = match frame {
+            None => return Some(Closed::Eof),
+            Some(Err(error)) => return Some(Closed::ReadFailed(error.to_string())),
+            Some(Ok(Frame::Goodbye(reason))) => return Some(Closed::Goodbye(reason)),
+            Some(Ok(Frame::Ping(payload))) => {
+                // Dropped when the writer is full: it proves on its own that we are alive.
+                drop(writes.try_send((Outgoing::Pong(payload), None)));
+                return None;
+            }
+            Some(Ok(Frame::TooLong { bytes, head })) => {
+                odd(waiting, Oddity { kind: OddityKind::TooLong, bytes, head });
+                return None;
+            }
+            Some(Ok(Frame::Message(line))) => line,
+        };
+        let size = line.len();
+        match read_message(&line) {
+            Err(oddity) => odd(waiting, oddity),
+            Ok(Message::Reply(reply)) => {
+                if let Err(kind) = self.matcher.answered(reply) {
+                    odd(waiting, Oddity::of(kind, &line));
+                }
+            }
+            Ok(Message::Notification(call)) => {
+                waiting.push_back((Event::Notification(call), size));
+            }
+            Ok(Message::Request { id, call }) => {
+                if !self.matcher.asked(&id) {
+                    odd(waiting, Oddity::of(OddityKind::RepeatedRequest, &line));
+                }
+                waiting.push_back((Event::Request { id, call }, size));
+            }
+        }
+        None
+    }
+
+    /// The usual case: there is room. What finds none stays in `waiting`, and the loop stops reading.
+    fn deliver_at_once(&mut self, waiting: &mut Waiting) {
+        while let Some((_, size)) = waiting.front() {
+            let share = share_of(*size, self.queued_bytes);
+            let budget = self.budget.clone().try_acquire_many_owned(share);
+            let (Ok(budget), Ok(place)) = (budget, self.events.try_reserve()) else {
+                self.stalled.send_replace(true);
+                return;
+            };
+            if let Some((event, _)) = waiting.pop_front() {
+                place.send(Queued::new(event, Some(budget)));
+            }
+        }
+    }
+}
+
+/// Waits for room and moves all waiting events into the queue. When dropped half-way, what was not moved still waits.
+async fn deliver(
+    budget: &Arc<Semaphore>,
+    queued_bytes: usize,
+    events: &mpsc::Sender<Queued>,
+    waiting: &mut Waiting,
+) {
+    while let Some((_, size)) = waiting.front() {
+        // The semaphore is never closed; without a share the event is delivered all the same.
+        let share = budget.clone().acquire_many_owned(share_of(*size, queued_bytes)).await.ok();
+        let Ok(place) = events.reserve().await else {
+            waiting.clear();
+            return;
+        };
+        if let Some((event, _)) = waiting.pop_front() {
+            place.send(Queued::new(event, share));
+        }
+    }
+}
+
+/// A message over the whole bound takes all of it, so that it passes alone.
+fn share_of(size: usize, queued_bytes: usize) -> u32 {
+    u32::try_from(size.min(queued_bytes)).unwrap_or(u32::MAX)
+}
+
+fn odd(waiting: &mut Waiting, oddity: Oddity) {
+    // Only what is odd about it: the message itself may hold anything, also a secret.
+    tracing::warn!(kind = %oddity.kind, bytes = oddity.bytes, "unusable message from the app-server");
+    let size = oddity.head.len();
+    waiting.push_back((Event::Oddity(oddity), size));
+}
