@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod conversation;
 mod failure;
 mod places;
 mod terminal;

@@ -30,6 +30,18 @@ impl Output {
         }
     }
 
+    /// Human text that may be a piece of a line; where it goes is as for [`Output::say`].
+    pub(crate) fn write(self, text: &str) {
+        // As above: a reader that left needs no answer.
+        if self.json {
+            let mut stderr = anstream::stderr().lock();
+            drop(stderr.write_all(text.as_bytes()));
+        } else {
+            let mut stdout = anstream::stdout().lock();
+            drop(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+        }
+    }
+
     /// One JSON value on its own line, only when `--json` was given.
     pub(crate) fn emit(self, value: &impl Serialize) {
         if self.json

@@ -1,0 +1,112 @@
+//! A conversation as a person sees it: one list of things that can be shown, as text for people or as NDJSON for programs.
+
+mod diff;
+mod safe;
+mod text;
+
+use serde::Serialize;
+
+use crate::terminal::Output;
+use text::Writer;
+
+/// One thing to show. The JSON form is part of our interface: fields are added, never renamed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(crate) enum Shown {
+    /// Something we did ourselves.
+    Step {
+        text: String,
+    },
+    Prompt {
+        text: String,
+    },
+    Thinking {
+        text: String,
+    },
+    /// A piece of Codex's text, as it comes.
+    Text {
+        item: String,
+        delta: String,
+    },
+    /// The whole text, which counts; the pieces may have been cut.
+    TextDone {
+        item: String,
+        text: String,
+    },
+    Command {
+        item: String,
+        command: String,
+        cwd: Option<String>,
+    },
+    CommandDone {
+        item: String,
+        command: String,
+        status: String,
+        exit_code: Option<i64>,
+        duration_ms: Option<u64>,
+        output: String,
+    },
+    Ask {
+        what: String,
+        command: Option<String>,
+        files: Vec<FileShown>,
+        cwd: Option<String>,
+        reason: Option<String>,
+        choices: Vec<String>,
+    },
+    Answer {
+        decision: String,
+        by: String,
+    },
+    FileChange {
+        item: String,
+        status: String,
+        files: Vec<FileShown>,
+    },
+    Usage {
+        input_tokens: u64,
+        cached_input_tokens: u64,
+        output_tokens: u64,
+    },
+    Warning {
+        text: String,
+    },
+    TurnDone {
+        status: String,
+        error: Option<String>,
+    },
+    /// The last line.
+    Result {
+        ok: bool,
+        text: String,
+        workspace: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FileShown {
+    pub(crate) path: String,
+    pub(crate) change: String,
+    pub(crate) diff: String,
+}
+
+/// Shows a conversation in the way this run speaks.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    output: Output,
+    writer: Writer,
+}
+
+impl Screen {
+    pub(crate) fn new(output: Output) -> Self {
+        Self { output, writer: Writer::default() }
+    }
+
+    pub(crate) fn show(&mut self, shown: &Shown) {
+        self.output.emit(shown);
+        let text = self.writer.render(shown);
+        if !text.is_empty() {
+            self.output.write(&text);
+        }
+    }
+}
