@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod failure;
 mod places;
+mod settings;
 mod terminal;
 
 use std::process::ExitCode;
