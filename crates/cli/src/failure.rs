@@ -1,5 +1,7 @@
 //! The one table that turns errors into what a person reads and the exit code a script reads.
 
+mod codex;
+
 use std::process::ExitCode;
 
 /// Why a command ended without doing its job. Each has one exit code, listed in `docs/exit-codes.md`.

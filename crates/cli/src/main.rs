@@ -5,6 +5,7 @@ mod commands;
 mod conversation;
 mod failure;
 mod places;
+mod settings;
 mod terminal;
 
 use std::process::ExitCode;

@@ -42,6 +42,13 @@ impl Output {
         }
     }
 
+    /// Something the person should know beside the answer itself: always on stderr.
+    pub(crate) fn note(self, text: &str) {
+        use anstyle::{AnsiColor, Style};
+        let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
+        anstream::eprintln!("{yellow}note:{yellow:#} {text}");
+    }
+
     /// One JSON value on its own line, only when `--json` was given.
     pub(crate) fn emit(self, value: &impl Serialize) {
         if self.json
@@ -52,4 +59,10 @@ impl Output {
             drop(writeln!(stdout, "{text}"));
         }
     }
+}
+
+/// The columns of the terminal that stdout is, or `None` when it is a file or a pipe and nothing need be shortened.
+pub(crate) fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }

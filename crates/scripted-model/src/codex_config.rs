@@ -15,21 +15,13 @@ pub struct ProviderLimits {
 
 impl Default for ProviderLimits {
     fn default() -> Self {
-        Self {
-            request_max_retries: 4,
-            stream_max_retries: 5,
-            stream_idle_timeout_ms: 300_000,
-        }
+        Self { request_max_retries: 4, stream_max_retries: 5, stream_idle_timeout_ms: 300_000 }
     }
 }
 
 /// The text for `config.toml` in a private `CODEX_HOME`.
 pub(crate) fn codex_config(base_url: &str, limits: &ProviderLimits) -> String {
-    let ProviderLimits {
-        request_max_retries,
-        stream_max_retries,
-        stream_idle_timeout_ms,
-    } = limits;
+    let ProviderLimits { request_max_retries, stream_max_retries, stream_idle_timeout_ms } = limits;
     format!(
         r#"model = "{MODEL}"
 model_provider = "scripted"

@@ -39,11 +39,7 @@ pub(crate) enum NoAnswer {
     #[error(
         "conversation {conversation:?} has answers for {answers} requests and this is request {request}; add an answer, `repeat = true` on the last one, or a [fallback]"
     )]
-    Exhausted {
-        conversation: String,
-        answers: usize,
-        request: usize,
-    },
+    Exhausted { conversation: String, answers: usize, request: usize },
 }
 
 /// Threads are forgotten, oldest first, past this many (thread, conversation, run) triples: far more than
@@ -79,21 +75,12 @@ impl Progress {
         let (Err(_), Some(answer)) = (&chosen, &script.fallback) else {
             return chosen;
         };
-        let run = Run {
-            thread: incoming.thread.clone(),
-            conversation: None,
-            number: 1,
-        };
+        let run = Run { thread: incoming.thread.clone(), conversation: None, number: 1 };
         let seed = run.seed(incoming);
         let request = self.count(run);
         Ok(Choice {
             answer,
-            played: Played {
-                conversation: None,
-                run: 1,
-                answer: 0,
-                request,
-            },
+            played: Played { conversation: None, run: 1, answer: 0, request },
             seed: format!("{seed}/{request}"),
         })
     }
@@ -104,10 +91,8 @@ impl Progress {
         incoming: &Incoming,
     ) -> Result<Choice<'script>, NoAnswer> {
         let (index, conversation) = find(script, &incoming.user_messages)?;
-        let occurrences = incoming
-            .user_messages
-            .iter()
-            .filter(|message| message.contains(&conversation.prompt));
+        let occurrences =
+            incoming.user_messages.iter().filter(|message| message.contains(&conversation.prompt));
         let run = Run {
             thread: incoming.thread.clone(),
             conversation: Some(index),
@@ -118,11 +103,7 @@ impl Progress {
         let Some((place, answer)) = answer_for(&conversation.answers, request) else {
             return Err(NoAnswer::Exhausted {
                 conversation: conversation.prompt.clone(),
-                answers: conversation
-                    .answers
-                    .iter()
-                    .map(|answer| answer.plays.count())
-                    .sum(),
+                answers: conversation.answers.iter().map(|answer| answer.plays.count()).sum(),
                 request: request + 1,
             });
         };
@@ -160,10 +141,7 @@ impl Run {
     /// earlier run in its history already.
     fn seed(&self, incoming: &Incoming) -> String {
         let conversation = self.conversation.map_or(-1, |index| index as i64);
-        format!(
-            "{}/{conversation}/{}/{}",
-            self.thread, self.number, incoming.input_items
-        )
+        format!("{}/{conversation}/{}/{}", self.thread, self.number, incoming.input_items)
     }
 }
 

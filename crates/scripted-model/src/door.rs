@@ -50,13 +50,8 @@ pub(crate) struct Door {
 
 #[derive(Debug)]
 enum Order {
-    Close {
-        time: Option<Duration>,
-        done: oneshot::Sender<Result<(), DoorError>>,
-    },
-    Open {
-        done: oneshot::Sender<Result<(), DoorError>>,
-    },
+    Close { time: Option<Duration>, done: oneshot::Sender<Result<(), DoorError>> },
+    Open { done: oneshot::Sender<Result<(), DoorError>> },
 }
 
 impl DoorBell {
@@ -101,10 +96,7 @@ impl Door {
             orders,
             closings,
         };
-        let bell = DoorBell {
-            orders: orders_sender,
-            closings: closings_receiver,
-        };
+        let bell = DoorBell { orders: orders_sender, closings: closings_receiver };
         Ok((door, bell, port))
     }
 

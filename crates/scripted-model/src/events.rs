@@ -61,9 +61,7 @@ const SEQUENCE_MARK: u64 = u64::MAX;
 pub(crate) fn compose(answer: &Answer, setting: &Setting) -> Vec<Step> {
     if !answer.events.is_empty() {
         let events = answer.events.iter();
-        return events
-            .map(|data| Step::Event(vec![Segment::Bytes(sse::verbatim(data))]))
-            .collect();
+        return events.map(|data| Step::Event(vec![Segment::Bytes(sse::verbatim(data))])).collect();
     }
     let mut composer = Composer {
         ids: Ids::new(&setting.seed),
@@ -112,25 +110,13 @@ impl Composer<'_> {
         let item = |summary: &Value| json!({"type": "reasoning", "id": id, "summary": summary});
         let part = |text: &str| json!({"type": "summary_text", "text": text});
         self.begin_item(&item(&json!([])));
-        self.event_at(
-            "response.reasoning_summary_part.added",
-            &at,
-            json!({"part": part("")}),
-        );
+        self.event_at("response.reasoning_summary_part.added", &at, json!({"part": part("")}));
         for piece in pieces(text, delta_bytes) {
             let kind = "response.reasoning_summary_text.delta";
             self.delta_at(kind, &at, json!({"delta": piece}));
         }
-        self.event_at(
-            "response.reasoning_summary_text.done",
-            &at,
-            json!({"text": text}),
-        );
-        self.event_at(
-            "response.reasoning_summary_part.done",
-            &at,
-            json!({"part": part(text)}),
-        );
+        self.event_at("response.reasoning_summary_text.done", &at, json!({"text": text}));
+        self.event_at("response.reasoning_summary_part.done", &at, json!({"part": part(text)}));
         self.finish_item(item(&json!([part(text)])));
     }
 
@@ -146,11 +132,8 @@ impl Composer<'_> {
     fn flood(&mut self, flood: Flood, phase: Option<Phase>) {
         let at = self.begin_message(phase);
         let delta = json!({"delta": TEXT_MARK, "logprobs": []});
-        let template = sse::event(
-            "response.output_text.delta",
-            SEQUENCE_MARK,
-            fields(merged(&at, delta)),
-        );
+        let template =
+            sse::event("response.output_text.delta", SEQUENCE_MARK, fields(merged(&at, delta)));
         let sequence_mark = SEQUENCE_MARK.to_string();
         let marks = [TEXT_MARK_IN_JSON, sequence_mark.as_bytes()];
         let events = FloodEvents::new(flood, self.sequence, &template, marks);
@@ -169,11 +152,7 @@ impl Composer<'_> {
         let id = self.ids.item("msg", self.output.len());
         let at = json!({"item_id": id, "output_index": self.output.len(), "content_index": 0});
         self.begin_item(&message(&id, "in_progress", &json!([]), phase));
-        self.event_at(
-            "response.content_part.added",
-            &at,
-            json!({"part": text_part("")}),
-        );
+        self.event_at("response.content_part.added", &at, json!({"part": text_part("")}));
         at
     }
 
@@ -181,19 +160,12 @@ impl Composer<'_> {
         let id = self.ids.item("msg", self.output.len());
         let done = json!({"text": text, "logprobs": []});
         self.event_at("response.output_text.done", at, done);
-        self.event_at(
-            "response.content_part.done",
-            at,
-            json!({"part": text_part(text)}),
-        );
+        self.event_at("response.content_part.done", at, json!({"part": text_part(text)}));
         self.finish_item(message(&id, "completed", &json!([text_part(text)]), phase));
     }
 
     fn call(&mut self, call: &Call, number: usize) {
-        let call_id = call
-            .id
-            .clone()
-            .unwrap_or_else(|| self.ids.item("call", number));
+        let call_id = call.id.clone().unwrap_or_else(|| self.ids.item("call", number));
         let (shape, payload) = match &call.payload {
             Payload::Arguments(arguments) => (&FUNCTION, arguments.to_string()),
             Payload::ArgumentsText(arguments) => (&FUNCTION, arguments.clone()),
@@ -201,18 +173,12 @@ impl Composer<'_> {
         };
         let id = self.ids.item(shape.id_prefix, self.output.len());
         let at = json!({"item_id": id, "output_index": self.output.len()});
-        let namespace = call
-            .namespace
-            .as_ref()
-            .map(|name| ("namespace", name.as_str()));
+        let namespace = call.namespace.as_ref().map(|name| ("namespace", name.as_str()));
         let item = |status: &str, payload: &str| {
             let item = json!({
                 "type": shape.item, "id": id, "status": status, "call_id": call_id, "name": call.tool,
             });
-            with_texts(
-                &item,
-                [(shape.payload, payload)].into_iter().chain(namespace),
-            )
+            with_texts(&item, [(shape.payload, payload)].into_iter().chain(namespace))
         };
         self.begin_item(&item("in_progress", ""));
         for line in payload.split_inclusive('\n') {

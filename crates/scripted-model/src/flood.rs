@@ -30,10 +30,7 @@ impl Flood {
             0 => DEFAULT_DELTA_BYTES,
             bytes => bytes,
         };
-        Self {
-            deltas,
-            delta_bytes,
-        }
+        Self { deltas, delta_bytes }
     }
 
     /// How many whole pieces fit into `bytes`, at least one.
@@ -74,14 +71,7 @@ impl FloodEvents {
         let [text_mark, sequence_mark] = marks;
         let (before_text, rest) = split_at_mark(template, text_mark)?;
         let (before_sequence, after_sequence) = split_at_mark(&rest, sequence_mark)?;
-        Some(Self {
-            flood,
-            before_text,
-            before_sequence,
-            after_sequence,
-            next: 0,
-            first_sequence,
-        })
+        Some(Self { flood, before_text, before_sequence, after_sequence, next: 0, first_sequence })
     }
 
     pub(crate) fn remaining(&self) -> u64 {
@@ -106,9 +96,7 @@ impl FloodEvents {
 
 /// What stands before the mark and what stands behind it.
 pub(crate) fn split_at_mark(bytes: &Bytes, mark: &[u8]) -> Option<(Bytes, Bytes)> {
-    let at = bytes
-        .windows(mark.len())
-        .position(|window| window == mark)?;
+    let at = bytes.windows(mark.len()).position(|window| window == mark)?;
     Some((bytes.slice(..at), bytes.slice(at + mark.len()..)))
 }
 
@@ -150,10 +138,7 @@ mod tests {
         let template = Bytes::from_static(b"{\"delta\":\"T\",\"n\":S}\n");
         let mut events = FloodEvents::new(Flood::new(3, 3), 9, &template, [b"T", b"S"]).unwrap();
         let mut buffer = BytesMut::new();
-        let written = [
-            events.write(2, 1000, &mut buffer),
-            events.write(9, 1, &mut buffer),
-        ];
+        let written = [events.write(2, 1000, &mut buffer), events.write(9, 1, &mut buffer)];
         assert_eq!(written, [2, 1]);
         assert_eq!(
             buffer,

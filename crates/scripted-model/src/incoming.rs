@@ -100,10 +100,7 @@ mod tests {
             ],
         });
         assert_eq!(
-            Incoming::read(
-                &headers(&[("session-id", "session"), ("thread-id", "thread")]),
-                &body
-            ),
+            Incoming::read(&headers(&[("session-id", "session"), ("thread-id", "thread")]), &body),
             Incoming {
                 thread: "thread".to_owned(),
                 user_messages: vec!["tidy".to_owned(), "go on".to_owned()],

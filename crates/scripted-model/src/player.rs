@@ -296,19 +296,11 @@ fn strike(fault: &Fault) -> Option<(u64, Strike)> {
     Some(match fault {
         Fault::Drop { after, how } => (*after, Strike::Cut(*how)),
         Fault::Hang { after, for_ms } => (*after, Strike::Hang(for_ms.map(Duration::from_millis))),
-        Fault::ErrorEvent {
-            after,
-            code,
-            message,
-        } => {
+        Fault::ErrorEvent { after, code, message } => {
             let (code, message) = (code.clone(), message.clone());
             (*after, Strike::Error { code, message })
         }
-        Fault::Failed {
-            after,
-            code,
-            message,
-        } => {
+        Fault::Failed { after, code, message } => {
             let (code, message) = (code.clone(), message.clone());
             (*after, Strike::Failed { code, message })
         }

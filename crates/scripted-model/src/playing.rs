@@ -51,12 +51,7 @@ pub(crate) struct Signs {
 
 impl Ticket {
     pub(crate) fn new(records: Arc<Records>, stop: CancellationToken, number: u64) -> Self {
-        Self {
-            records,
-            stop,
-            number,
-            settled: false,
-        }
+        Self { records, stop, number, settled: false }
     }
 
     pub(crate) fn settle(&mut self, outcome: Outcome) {
@@ -70,11 +65,7 @@ impl Drop for Ticket {
         if self.settled {
             return;
         }
-        let outcome = if self.stop.is_cancelled() {
-            Outcome::Stopped
-        } else {
-            Outcome::ClientLeft
-        };
+        let outcome = if self.stop.is_cancelled() { Outcome::Stopped } else { Outcome::ClientLeft };
         self.records.finish(self.number, outcome);
     }
 }

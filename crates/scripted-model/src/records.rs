@@ -62,13 +62,8 @@ const KEPT_RECORDS: usize = 10_000;
 const KEPT_BODY_BYTES: usize = 256 * 1024 * 1024;
 
 /// Their values could be credentials.
-const SECRET_HEADERS: [&str; 5] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "x-api-key",
-    "api-key",
-];
+const SECRET_HEADERS: [&str; 5] =
+    ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"];
 
 /// The newest requests, oldest first.
 #[derive(Debug)]
@@ -101,10 +96,7 @@ impl RequestRecord {
 
 impl Records {
     pub(crate) fn new() -> Self {
-        Self {
-            kept: Mutex::default(),
-            changes: watch::Sender::new(0),
-        }
+        Self { kept: Mutex::default(), changes: watch::Sender::new(0) }
     }
 
     /// Gives the record its number and keeps it.
@@ -160,10 +152,7 @@ impl Records {
         match timeout(within, wait).await {
             Ok(Ok(_)) => Ok(()),
             // The sender lives as long as `self`, so only the time can have run out.
-            Ok(Err(_)) | Err(_) => Err(WaitError::TimedOut {
-                seen: self.seen(),
-                waited: within,
-            }),
+            Ok(Err(_)) | Err(_) => Err(WaitError::TimedOut { seen: self.seen(), waited: within }),
         }
     }
 
@@ -220,10 +209,7 @@ mod tests {
         }
         let numbers: Vec<_> = records.all().iter().map(|record| record.number).collect();
         let expected: Vec<_> = (4..=KEPT_RECORDS as u64 + 3).collect();
-        assert_eq!(
-            (numbers, records.seen(), records.dropped()),
-            (expected, 10_003, 3)
-        );
+        assert_eq!((numbers, records.seen(), records.dropped()), (expected, 10_003, 3));
     }
 
     #[test]
@@ -239,10 +225,7 @@ mod tests {
     #[test]
     fn secrets_are_not_kept() {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            "authorization",
-            HeaderValue::from_static("Bearer sk-secret"),
-        );
+        headers.insert("authorization", HeaderValue::from_static("Bearer sk-secret"));
         headers.insert("x-api-key", HeaderValue::from_static("sk-secret"));
         headers.insert("originator", HeaderValue::from_static("codex_exec"));
         let expected = [

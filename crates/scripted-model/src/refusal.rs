@@ -16,11 +16,7 @@ pub(crate) struct Plain {
 impl Plain {
     pub(crate) fn json(status: StatusCode, body: &Value) -> Self {
         let content_type = ("content-type".to_owned(), "application/json".to_owned());
-        Self {
-            status,
-            headers: vec![content_type],
-            body: body.to_string(),
-        }
+        Self { status, headers: vec![content_type], body: body.to_string() }
     }
 
     /// An error in the form of the Responses API.
@@ -39,13 +35,7 @@ impl Plain {
     /// The error that a fault asks for; none if the fault is not an HTTP error.
     pub(crate) fn of_fault(fault: &Fault, now_s: u64) -> Option<Self> {
         match fault {
-            Fault::Status {
-                status,
-                code,
-                message,
-                retry_after_s,
-                body,
-            } => {
+            Fault::Status { status, code, message, retry_after_s, body } => {
                 let status = StatusCode::from_u16(*status).ok()?;
                 let default = format!("the scripted model answers with status {status}");
                 let message = message.as_deref().unwrap_or(&default);
@@ -56,10 +46,7 @@ impl Plain {
                 plain.headers.extend(retry_after);
                 Some(plain)
             }
-            Fault::UsageLimit {
-                plan_type,
-                resets_in_s,
-            } => {
+            Fault::UsageLimit { plan_type, resets_in_s } => {
                 let error = json!({
                     "type": "usage_limit_reached",
                     "message": "The usage limit has been reached",

@@ -133,11 +133,7 @@ pub enum KeepAlive {
 pub enum ScriptError {
     /// Not TOML, or a field that the format does not have.
     #[error("script line {line}, column {column}: {message}")]
-    Unreadable {
-        line: usize,
-        column: usize,
-        message: String,
-    },
+    Unreadable { line: usize, column: usize, message: String },
     /// Readable, but it makes no sense.
     #[error("script line {line}: {message}")]
     Senseless { line: usize, message: String },
@@ -156,12 +152,7 @@ impl Script {
 /// Small, so that no turn runs into automatic compaction unless its script asks for it.
 impl Default for Usage {
     fn default() -> Self {
-        Self {
-            input: 100,
-            cached: 0,
-            output: 10,
-            reasoning: 0,
-        }
+        Self { input: 100, cached: 0, output: 10, reasoning: 0 }
     }
 }
 

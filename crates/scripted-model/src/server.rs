@@ -80,12 +80,7 @@ impl ScriptedModel {
             }
         };
         tasks.spawn_on(door.keep(stop.clone(), enter), &runtime);
-        Ok(Self {
-            port,
-            shared,
-            tasks,
-            _stop_on_drop: stop.drop_guard(),
-        })
+        Ok(Self { port, shared, tasks, _stop_on_drop: stop.drop_guard() })
     }
 
     pub fn port(&self) -> u16 {

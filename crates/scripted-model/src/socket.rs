@@ -25,10 +25,7 @@ impl Wire {
     pub(crate) fn new(stream: TcpStream) -> io::Result<Arc<Self>> {
         // A delta must not wait for the acknowledgement of the one before.
         stream.set_nodelay(true)?;
-        Ok(Arc::new(Self {
-            stream,
-            flushes: watch::Sender::new(0),
-        }))
+        Ok(Arc::new(Self { stream, flushes: watch::Sender::new(0) }))
     }
 
     pub(crate) fn socket(self: &Arc<Self>) -> Socket {

@@ -12,11 +12,7 @@ pub(crate) fn failed(setting: &Setting, sequence: u64, code: &str, message: &str
     let response = response(setting, &Ids::new(&setting.seed), "failed");
     let error = json!({"error": {"code": code, "message": message}});
     let response = merged(&response, error);
-    sse::event(
-        "response.failed",
-        sequence,
-        fields(json!({"response": response})),
-    )
+    sse::event("response.failed", sequence, fields(json!({"response": response})))
 }
 
 /// An `error` event, which ends a stream too.
@@ -138,11 +134,7 @@ pub(super) fn with_texts<'text>(
     texts: impl IntoIterator<Item = (&'text str, &'text str)>,
 ) -> Value {
     let mut all = fields(object.clone());
-    all.extend(
-        texts
-            .into_iter()
-            .map(|(name, text)| (name.to_owned(), Value::from(text))),
-    );
+    all.extend(texts.into_iter().map(|(name, text)| (name.to_owned(), Value::from(text))));
     Value::Object(all)
 }
 

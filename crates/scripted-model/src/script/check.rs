@@ -93,11 +93,7 @@ fn answer_problem(answer: &Answer) -> Option<String> {
     if !answer.events.is_empty() && (composed || answer.fault.is_some()) {
         return Some("`events` is the whole stream; put the other things into it".to_owned());
     }
-    if answer
-        .events
-        .iter()
-        .any(|event| event.contains(['\n', '\r']))
-    {
+    if answer.events.iter().any(|event| event.contains(['\n', '\r'])) {
         return Some(
             "an entry of `events` is one line; write the JSON without line ends".to_owned(),
         );
@@ -130,16 +126,17 @@ fn header_problem(answer: &Answer) -> Option<String> {
 
 fn fault_problem(answer: &Answer) -> Option<String> {
     match answer.fault.as_ref()? {
-        Fault::Status { status, .. } if !(400..=599).contains(status) => Some(format!(
-            "status {status} is not an error; use 400 to 599, or leave out `fault`"
-        )),
-        Fault::Malformed {
-            how: Malformed::SplitUtf8,
-            ..
-        } if answer.text.as_deref().is_none_or(str::is_ascii) => Some(
-            "split_utf8 needs a `text` with characters of several bytes, for example \"Grüße\""
-                .to_owned(),
-        ),
+        Fault::Status { status, .. } if !(400..=599).contains(status) => {
+            Some(format!("status {status} is not an error; use 400 to 599, or leave out `fault`"))
+        }
+        Fault::Malformed { how: Malformed::SplitUtf8, .. }
+            if answer.text.as_deref().is_none_or(str::is_ascii) =>
+        {
+            Some(
+                "split_utf8 needs a `text` with characters of several bytes, for example \"Grüße\""
+                    .to_owned(),
+            )
+        }
         _ => None,
     }
 }
@@ -153,12 +150,7 @@ impl fmt::Display for Place {
                 write!(formatter, "conversation {}", conversation + 1)
             }
             Self::Answer(conversation, answer) => {
-                write!(
-                    formatter,
-                    "conversation {}, answer {}",
-                    conversation + 1,
-                    answer + 1
-                )
+                write!(formatter, "conversation {}, answer {}", conversation + 1, answer + 1)
             }
         }
     }

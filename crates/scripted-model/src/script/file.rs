@@ -17,11 +17,7 @@ use crate::fault::Fault;
 pub(super) fn parse(text: &str) -> Result<Script, ScriptError> {
     let file: FileScript = toml::from_str(text).map_err(|error| {
         let (line, column) = position(text, error.span().unwrap_or_default().start);
-        ScriptError::Unreadable {
-            line,
-            column,
-            message: error.message().to_owned(),
-        }
+        ScriptError::Unreadable { line, column, message: error.message().to_owned() }
     })?;
     let lines = Lines::of(&file, text);
     let script = file.into_script(text)?;
@@ -100,11 +96,7 @@ impl FileScript {
             Some(answer) => Some(answer.into_inner().into_answer(text)?),
             None => None,
         };
-        Ok(Script {
-            conversations,
-            fallback,
-            pace: self.pace,
-        })
+        Ok(Script { conversations, fallback, pace: self.pace })
     }
 }
 
@@ -115,10 +107,7 @@ impl FileConversation {
             .into_iter()
             .map(|answer| answer.into_inner().into_answer(text))
             .collect::<Result<_, _>>()?;
-        Ok(Conversation {
-            prompt: self.prompt,
-            answers,
-        })
+        Ok(Conversation { prompt: self.prompt, answers })
     }
 }
 
@@ -160,15 +149,13 @@ fn plays(times: Option<Spanned<u32>>, repeat: bool, text: &str) -> Result<Plays,
             "`repeat` plays this answer for ever; remove `times` or `repeat`",
         ));
     }
-    NonZeroU32::new(times.into_inner())
-        .map(Plays::Times)
-        .ok_or_else(|| {
-            senseless(
-                text,
-                span,
-                "`times = 0` never plays this answer; remove the answer or count from 1",
-            )
-        })
+    NonZeroU32::new(times.into_inner()).map(Plays::Times).ok_or_else(|| {
+        senseless(
+            text,
+            span,
+            "`times = 0` never plays this answer; remove the answer or count from 1",
+        )
+    })
 }
 
 fn into_call(call: Spanned<FileCall>, text: &str) -> Result<Call, ScriptError> {
@@ -187,18 +174,11 @@ fn into_call(call: Spanned<FileCall>, text: &str) -> Result<Call, ScriptError> {
             ));
         }
     };
-    Ok(Call {
-        tool: call.tool,
-        namespace: call.namespace,
-        id: call.id,
-        payload,
-    })
+    Ok(Call { tool: call.tool, namespace: call.namespace, id: call.id, payload })
 }
 
 fn table_to_json(table: toml::Table) -> Value {
-    let fields = table
-        .into_iter()
-        .map(|(name, value)| (name, value_to_json(value)));
+    let fields = table.into_iter().map(|(name, value)| (name, value_to_json(value)));
     Value::Object(fields.collect())
 }
 
@@ -230,10 +210,7 @@ impl Lines {
             (line(conversation.span()), answers)
         });
         Self {
-            fallback: file
-                .fallback
-                .as_ref()
-                .map_or(1, |answer| line(answer.span())),
+            fallback: file.fallback.as_ref().map_or(1, |answer| line(answer.span())),
             conversations: conversations.collect(),
         }
     }
@@ -255,21 +232,13 @@ impl Lines {
 }
 
 fn senseless(text: &str, span: Range<usize>, message: &str) -> ScriptError {
-    ScriptError::Senseless {
-        line: position(text, span.start).0,
-        message: message.to_owned(),
-    }
+    ScriptError::Senseless { line: position(text, span.start).0, message: message.to_owned() }
 }
 
 /// Line and column of a byte, both counted from 1.
 fn position(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
-    let column = before
-        .chars()
-        .rev()
-        .take_while(|&letter| letter != '\n')
-        .count()
-        + 1;
+    let column = before.chars().rev().take_while(|&letter| letter != '\n').count() + 1;
     (line, column)
 }

@@ -55,19 +55,12 @@ pub(super) async fn respond(
             Ok(plain_response(refusal, &[]))
         }
         Route::RefuseThread(refusal, thread) => {
-            let verdict = Verdict {
-                thread: Some(thread),
-                ..Verdict::refused(&refusal)
-            };
+            let verdict = Verdict { thread: Some(thread), ..Verdict::refused(&refusal) };
             record(&shared, &parts, body, verdict);
             Ok(plain_response(refusal, &[]))
         }
         Route::Models => {
-            let verdict = Verdict {
-                outcome: Outcome::Finished,
-                thread: None,
-                played: None,
-            };
+            let verdict = Verdict { outcome: Outcome::Finished, thread: None, played: None };
             record(&shared, &parts, body, verdict);
             Ok(plain_response(Plain::models(), &[]))
         }
@@ -137,19 +130,12 @@ fn find_scene<'shared>(shared: &'shared Shared, parts: &Parts, body: &Bytes) -> 
         let message = "the scripted model answers with events only; ask with \"stream\": true";
         return Route::Refuse(Plain::error(StatusCode::BAD_REQUEST, None, message));
     }
-    let mut progress = shared
-        .progress
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut progress = shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
     match progress.choose(&shared.script, &incoming) {
         Ok(choice) => Route::Play(Scene {
             answer: choice.answer,
             pace: choice.answer.pace.unwrap_or(shared.script.pace),
-            setting: Setting {
-                seed: choice.seed,
-                model: incoming.model,
-                created_at_s: now_s(),
-            },
+            setting: Setting { seed: choice.seed, model: incoming.model, created_at_s: now_s() },
             thread: incoming.thread,
             played: choice.played,
         }),
@@ -169,9 +155,7 @@ async fn play(
 ) -> Result<Response<Body>, CutShort> {
     sleep(Duration::from_millis(scene.pace.before_headers_ms)).await;
     let fault = scene.answer.fault.as_ref();
-    let outcome = fault.map_or(Outcome::Finished, |fault| {
-        Outcome::FaultPlayed(fault.kind())
-    });
+    let outcome = fault.map_or(Outcome::Finished, |fault| Outcome::FaultPlayed(fault.kind()));
     match fault {
         Some(Fault::HangBeforeHeaders { for_ms: None }) => pending().await,
         Some(Fault::HangBeforeHeaders { for_ms: Some(time) }) => {
@@ -208,10 +192,7 @@ async fn play(
     };
     let stream: BoxStream<'static, Part> = Box::pin(playing.into_stream());
     let mut response = Response::new(Either::Right(StreamBody::new(stream)));
-    let fixed = [
-        ("content-type", "text/event-stream"),
-        ("cache-control", "no-cache"),
-    ];
+    let fixed = [("content-type", "text/event-stream"), ("cache-control", "no-cache")];
     let fixed = fixed.map(|(name, value)| (name.to_owned(), value.to_owned()));
     set_headers(&mut response, &fixed);
     set_headers(&mut response, &scene.answer.headers);
@@ -241,11 +222,7 @@ struct Verdict {
 
 impl Verdict {
     fn refused(refusal: &Plain) -> Self {
-        Self {
-            outcome: Outcome::Refused(refusal.status.as_u16()),
-            thread: None,
-            played: None,
-        }
+        Self { outcome: Outcome::Refused(refusal.status.as_u16()), thread: None, played: None }
     }
 }
 

@@ -1,0 +1,80 @@
+//! `ostler codex check`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use ostler_codex::binary::{
+    CheckFinding, Installed, VersionRequest, verify_binary, verify_installed,
+};
+use serde::Serialize;
+
+use super::Bench;
+use crate::failure::{Exit, Failure};
+
+#[derive(Serialize)]
+struct Report {
+    version: String,
+    path: PathBuf,
+    ok: bool,
+    findings: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    ok: bool,
+    text: String,
+}
+
+pub(super) async fn run(
+    bench: &Bench,
+    request: Option<&VersionRequest>,
+) -> Result<ExitCode, Failure> {
+    let (version, path, findings, is_ours) = match request {
+        Some(request) => check_installed(bench, bench.installed(request)?).await,
+        None => {
+            let resolution = bench.resolve().await?;
+            let ours = bench.cache.installed(&resolution.version).ok().flatten();
+            match ours.filter(|installed| installed.binary == resolution.path) {
+                Some(installed) => check_installed(bench, installed).await,
+                None => {
+                    let findings = verify_binary(&resolution.path, &bench.environment).await;
+                    let version = resolution.version.to_string();
+                    (version, resolution.path, findings, false)
+                }
+            }
+        }
+    };
+    let ok = !findings.iter().any(CheckFinding::is_problem);
+    let heading = format!("Codex {version}, {}", bench.short(&path));
+    bench.output.say(&heading);
+    let lines: Vec<Line> = findings.into_iter().map(line).collect();
+    for line in &lines {
+        let (colour, word) =
+            if line.ok { (AnsiColor::Green, "ok:") } else { (AnsiColor::Red, "problem:") };
+        let style = Style::new().fg_color(Some(colour.into()));
+        bench.output.say(&format!("{style}{word}{style:#} {}", line.text));
+    }
+    if !ok && is_ours {
+        bench.output.say(&format!(
+            "run `ostler codex remove {version}` and `ostler codex install {version}` to replace it"
+        ));
+    }
+    bench.output.emit(&Report { version, path, ok, findings: lines });
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(Exit::Failed as u8) })
+}
+
+async fn check_installed(
+    bench: &Bench,
+    installed: Installed,
+) -> (String, PathBuf, Vec<CheckFinding>, bool) {
+    let findings = verify_installed(&installed, &bench.environment).await;
+    let version = installed.version.to_string();
+    (version, installed.binary, findings, true)
+}
+
+fn line(finding: CheckFinding) -> Line {
+    let ok = !finding.is_problem();
+    let (CheckFinding::Sound(text) | CheckFinding::Problem(text)) = finding;
+    Line { ok, text }
+}

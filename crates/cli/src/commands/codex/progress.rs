@@ -1,0 +1,85 @@
+//! Shows an install at work: a moving bar on a terminal, one line for each phase elsewhere, nothing beside JSON.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use ostler_codex::binary::{InstallPhase, InstallProgress};
+
+use crate::terminal::Output;
+
+/// Fast enough for the spinner to look alive.
+const TICK: Duration = Duration::from_millis(120);
+
+const BAR: &str = "{spinner} {msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {eta}";
+const COUNTER: &str = "{spinner} {msg} {decimal_bytes} unpacked, {elapsed}";
+const SPINNER: &str = "{spinner} {msg}";
+
+pub(super) enum Progress {
+    Bar { bar: ProgressBar, shown: &'static str },
+    Lines { last: Option<InstallPhase> },
+    Silent,
+}
+
+impl Progress {
+    pub(super) fn new(output: Output) -> Self {
+        if output.is_json() {
+            return Self::Silent;
+        }
+        if !std::io::stderr().is_terminal() {
+            return Self::Lines { last: None };
+        }
+        let bar = ProgressBar::no_length();
+        bar.enable_steady_tick(TICK);
+        Self::Bar { bar, shown: "" }
+    }
+
+    pub(super) fn show(&mut self, progress: &InstallProgress) {
+        match self {
+            Self::Bar { bar, shown } => {
+                let wanted = match (progress.phase, progress.expected_bytes) {
+                    (InstallPhase::Fetching, Some(_)) => BAR,
+                    (InstallPhase::Fetching, None) => COUNTER,
+                    _ => SPINNER,
+                };
+                if *shown != wanted {
+                    // The templates are constants; were one wrong, the default style would be shown.
+                    bar.set_style(
+                        ProgressStyle::with_template(wanted)
+                            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+                    );
+                    *shown = wanted;
+                }
+                if let Some(expected) = progress.expected_bytes {
+                    // Both packages together are a little larger than the one whose size is known.
+                    bar.set_length(expected.max(progress.unpacked_bytes));
+                }
+                bar.set_message(describe(progress));
+                bar.set_position(progress.unpacked_bytes);
+            }
+            Self::Lines { last } => {
+                if *last != Some(progress.phase) {
+                    anstream::eprintln!("{}", describe(progress));
+                    *last = Some(progress.phase);
+                }
+            }
+            Self::Silent => {}
+        }
+    }
+
+    pub(super) fn finish(self) {
+        if let Self::Bar { bar, .. } = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn describe(progress: &InstallProgress) -> String {
+    let version = progress.version.as_ref().map_or_else(String::new, ToString::to_string);
+    match progress.phase {
+        InstallPhase::Asking => "asking the npm registry for the newest Codex".to_owned(),
+        InstallPhase::Waiting => format!("waiting for another install of Codex {version}"),
+        InstallPhase::Fetching => format!("fetching Codex {version}"),
+        InstallPhase::Verifying => format!("checking Codex {version}"),
+    }
+}
