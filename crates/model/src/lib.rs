@@ -1,1 +1,15 @@
-//! What is true.
+//! What is true: the ids, asks and decisions that every other room speaks of.
+//!
+//! This room knows no clock, no I/O, no randomness and no wire: time and ids come in as data, and none of Codex's JSON
+//! words appear here. The `codex` room translates between them and these types.
+//!
+//! Start reading at [`ask`] for what a person is asked, at [`decision`] for what they may answer.
+
+pub mod ask;
+pub mod decision;
+pub mod form;
+pub mod id;
+
+pub use ask::{Ask, AskKind};
+pub use decision::Decision;
+pub use id::{AskId, Id, ItemId, QuestionId, ThreadId, TurnId};
