@@ -1,11 +1,12 @@
 //! A keeper's id and the folder that carries it.
 
 use std::fmt;
-use std::fs::DirBuilder;
-use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -123,6 +124,25 @@ impl KeeperFolder {
     /// The keeper's own words.
     pub fn keeper_log(&self) -> PathBuf {
         self.path.join("keeper.log")
+    }
+
+    /// Removes the socket. Codex 0.166 listens elsewhere, in a private folder below `/tmp`, and leaves a link to
+    /// there in our place; after a SIGKILL both stay behind (test: `a_killed_codex_leaves_nothing_behind`).
+    pub(super) fn remove_socket(&self) -> io::Result<()> {
+        let path = self.socket();
+        if let Ok(target) = fs::read_link(&path)
+            && let Ok(found) = fs::symlink_metadata(&target)
+            && found.file_type().is_socket()
+            && found.uid() == geteuid().as_raw()
+        {
+            fs::remove_file(&target)?;
+            // An empty lock file beside it, which is not always there.
+            drop(fs::remove_file(target.with_added_extension("lock")));
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            result => result,
+        }
     }
 
     fn check_socket_path(&self) -> Result<(), KeeperError> {

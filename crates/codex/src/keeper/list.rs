@@ -55,7 +55,10 @@ pub fn list(root: &Path) -> Result<Vec<Found>, KeeperError> {
         .into_iter()
         .map(|folder| judge(folder, &table, &boot_id));
     let mut found: Vec<Found> = judged.collect();
-    found.sort_by_key(|keeper| keeper.record.as_ref().map(|record| record.started_at));
+    found.sort_by_key(|keeper| {
+        let started_at = keeper.record.as_ref().map(|record| record.started_at);
+        (started_at, keeper.id().clone())
+    });
     Ok(found)
 }
 

@@ -271,11 +271,8 @@ impl<'a> Keeper<'a> {
             drop(timeout(LOOK_AGAIN, signals.next()).await);
         }
         self.remove_group();
-        let socket = self.folder.socket();
-        if let Err(error) = std::fs::remove_file(&socket)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            self.say(&format!("cannot remove {}: {error}", socket.display()));
+        if let Err(error) = self.folder.remove_socket() {
+            self.say(&format!("cannot remove the socket: {error}"));
         }
         if let Some(ended) = &mut self.record.ended {
             ended.leftovers = leftovers;

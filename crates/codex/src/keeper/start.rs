@@ -216,6 +216,7 @@ async fn wait_until_ready(
             let said = last_words(&folder.keeper_log());
             return Err(KeeperError::KeeperFailed { reason, said });
         }
+        // Codex writes one warning into its log for a connection that says nothing.
         if record.state == State::Running && UnixStream::connect(folder.socket()).await.is_ok() {
             return Ok(record);
         }

@@ -137,8 +137,8 @@ fn settle(found: &Found, last_known: Option<Record>) -> Option<Record> {
     {
         return current;
     }
-    // A file that is already gone is what we want, and an empty group that stays does no harm.
-    drop(std::fs::remove_file(found.folder.socket()));
+    // A socket nobody listens to, or an empty group, does no harm if it stays.
+    drop(found.folder.remove_socket());
     let mut record = current.or(last_known)?;
     if let Some(path) = &record.control_group
         && group::belongs_to(path, found.id())

@@ -18,6 +18,7 @@ pub struct Row {
     pub reason: &'static str,
 }
 
+const PLACE: &str = "a place, no secret: an ostler command below codex finds the same daemon";
 const OWN: &str = "our own settings and tokens: an agent must never act as ostler";
 const SESSION: &str = "marks of another codex session that started us; they would mislead this one";
 const HOSTING: &str = "git hosting: pushes and reviews in the user's name";
@@ -38,6 +39,7 @@ const GENERIC: &str = "by its name a secret of a service unknown to us";
 
 /// In this order: what must never pass, exceptions, what codex works with, what opens other doors, the general case.
 pub const ROWS: &[Row] = &[
+    row("OSTLER_HOME", Verdict::Keep, PLACE),
     row("OSTLER_*", Verdict::Own, OWN),
     row("CODEX_SANDBOX*", Verdict::Strip, SESSION),
     row("CODEX_THREAD_ID", Verdict::Strip, SESSION),
