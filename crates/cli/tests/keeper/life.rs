@@ -1,0 +1,149 @@
+//! A keeper's ordinary life: its files, its memory, its end when asked.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ostler_codex::keeper::sweep;
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::world::{Client, NEWEST, VERSIONS, World, is_alive, kill, wait_until};
+
+#[test]
+fn the_first_request_to_end_waits_for_running_turns() {
+    for version in VERSIONS {
+        let world = World::new();
+        let keeper = world.start(version);
+        let mut client = Client::connect(&keeper.socket);
+        let started = client.call("thread/start", json!({"cwd": world.path("codex-home")}));
+        let script = format!(
+            "while ! [ -e {0} ]; do sleep 0.05; done; touch {1}",
+            world.path("release").display(),
+            world.path("finished").display()
+        );
+        let thread = &started["thread"]["id"];
+        client.call(
+            "thread/shellCommand",
+            json!({"threadId": thread, "command": script}),
+        );
+        client.read_until("item/started");
+
+        let impatient = ["keeper", "stop", &keeper.id, "--wait", "1"];
+        let first = world.ostler(&impatient);
+        assert_eq!(first.status.code(), Some(124), "{version}: {first:?}");
+        assert_eq!(world.listed()["state"], "draining", "{version}");
+        // Asking again must not become the second SIGTERM, which cuts off.
+        let second = world.ostler(&impatient);
+        assert_eq!(second.status.code(), Some(124), "{version}: {second:?}");
+        assert!(!world.path("finished").exists());
+
+        fs::write(world.path("release"), "").unwrap();
+        let report = world.json(&["keeper", "stop", &keeper.id]);
+        assert_eq!(report["exit"], json!({"code": 0}), "{version}");
+        assert!(
+            world.path("finished").exists(),
+            "{version}: the turn was cut off"
+        );
+        let record = world.record(&keeper.id);
+        assert_eq!(record["ended"]["how"], "drained", "{version}");
+    }
+}
+
+#[test]
+fn only_the_owner_can_reach_the_socket_and_read_the_logs() {
+    for version in VERSIONS {
+        let world = World::new();
+        let keeper = world.start(version);
+        let folder = world.root().join(&keeper.id);
+        let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let socket = folder.join("socket");
+        let real_folder = socket.canonicalize().unwrap();
+        let real_folder = real_folder.parent().unwrap().to_owned();
+        let files = ["record.json", "keeper.log", "stderr.log"].map(|name| folder.join(name));
+        assert_eq!(mode(folder), 0o700);
+        assert_eq!(mode(real_folder), 0o700);
+        assert_eq!(mode(socket), 0o600);
+        assert_eq!(files.map(mode), [0o600; 3]);
+    }
+}
+
+/// The budget is 8 MB; what the keeper shares with other copies of our binary costs nothing.
+#[test]
+fn a_keeper_needs_less_than_8_mb_of_its_own() {
+    let world = World::new();
+    let keeper = world.start(NEWEST);
+    world.in_codex(&keeper, "true");
+    let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", keeper.keeper)).unwrap();
+    let private: u64 = text
+        .lines()
+        .filter(|line| line.starts_with("Private_Clean:") || line.starts_with("Private_Dirty:"))
+        .map(|line| {
+            line.split_whitespace()
+                .nth(1)
+                .unwrap()
+                .parse::<u64>()
+                .unwrap()
+        })
+        .sum();
+    assert!((1..8_000).contains(&private), "{private} kB:\n{text}");
+}
+
+#[test]
+fn a_keeper_belongs_to_nobody_and_holds_nothing_of_its_starter() {
+    let world = World::new();
+    let held = world.path("held");
+    fs::write(&held, "").unwrap();
+    let output = world
+        .command("sh")
+        .args(["-c", "exec 9<held; \"$@\" --json", "sh"])
+        .arg(env!("CARGO_BIN_EXE_ostler"))
+        .args(world.start_arguments(NEWEST))
+        .current_dir(world.path(""))
+        .output()
+        .unwrap();
+    let keeper = crate::world::Started::from(&crate::world::json_of(&output));
+    let stat = fs::read_to_string(format!("/proc/{}/stat", keeper.keeper)).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    // Process group and session, fields 5 and 6.
+    let own = keeper.keeper.to_string();
+    assert_eq!(fields[2..4], [own.as_str(), own.as_str()]);
+    for pid in [keeper.keeper, keeper.codex] {
+        let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        let open = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        assert_eq!(open.filter(|file| *file == held).count(), 0);
+        let cwd = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
+        assert_eq!(cwd.to_str(), Some("/"));
+    }
+    // The terminal it was started from may go.
+    kill(keeper.keeper, Signal::HUP);
+    kill(keeper.keeper, Signal::PIPE);
+    assert_eq!(world.in_codex(&keeper, "echo alive"), "alive\n");
+    assert!(is_alive(keeper.keeper));
+}
+
+#[test]
+fn what_has_ended_is_swept_when_it_is_old_enough() {
+    let world = World::new();
+    let ended = world.start(NEWEST);
+    kill(ended.codex, Signal::KILL);
+    wait_until("the keeper has ended", || !is_alive(ended.keeper));
+    let alive = world.start(NEWEST);
+    let lost = world.root().join("0000dead");
+    fs::create_dir(&lost).unwrap();
+    let hour = Duration::from_secs(60 * 60);
+    let now = Timestamp::now();
+    assert_eq!(sweep(&world.root(), hour, now).unwrap(), []);
+    let removed = sweep(&world.root(), hour, now + hour).unwrap();
+    let mut removed: Vec<String> = removed.into_iter().map(String::from).collect();
+    removed.sort();
+    let mut expected = vec![ended.id, "0000dead".to_owned()];
+    expected.sort();
+    assert_eq!(removed, expected);
+    let listed = world.listed();
+    assert_eq!(
+        (&listed["id"], &listed["state"]),
+        (&json!(alive.id), &json!("running"))
+    );
+}

@@ -1,0 +1,248 @@
+//! Which of the starter's variables Codex, and every command that Codex runs, may see.
+//!
+//! Codex hands its whole environment on to the commands of the model, so a variable that Codex gets is a variable the
+//! model can print. The rule is data: the table in [`table`], first match wins, explained in `docs/environment.md`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::MARK;
+use super::folder::KeeperId;
+
+mod table;
+
+pub use table::{ROWS, Row, Verdict};
+
+/// Codex writes a line per request at `info`; `warn` keeps the log readable. A value of the user's own is respected.
+const DEFAULT_RUST_LOG: &str = "warn";
+
+/// What the user or the caller wants other than the table. Names may hold `*`; case does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EnvironmentRule {
+    /// Becomes `CODEX_HOME`; without it the starter's own stays.
+    pub codex_home: Option<PathBuf>,
+    /// Passed on although the table withholds it, e.g. the `env_key` of a model provider.
+    pub keep: Vec<String>,
+    /// Withheld although the table keeps it. Beats `keep`.
+    pub strip: Vec<String>,
+}
+
+/// Codex's environment, and the names of what it does not get.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Built {
+    pub variables: Vec<(OsString, OsString)>,
+    pub stripped: Vec<OsString>,
+}
+
+/// Applies the rule. `HOME` stays the user's own: `CODEX_HOME` is what isolates.
+pub fn codex_environment(
+    environment: &[(OsString, OsString)],
+    rule: &EnvironmentRule,
+    keeper: &KeeperId,
+) -> Built {
+    let mut built = Built {
+        variables: Vec::new(),
+        stripped: Vec::new(),
+    };
+    for (name, value) in environment {
+        if name == MARK || (name == "CODEX_HOME" && rule.codex_home.is_some()) {
+            continue;
+        }
+        match verdict(name, value, rule) {
+            Verdict::Keep => built.variables.push((name.clone(), value.clone())),
+            Verdict::Strip | Verdict::Own => built.stripped.push(name.clone()),
+        }
+    }
+    if let Some(home) = &rule.codex_home {
+        let home = home.as_os_str().to_owned();
+        built.variables.push(("CODEX_HOME".into(), home));
+    }
+    if !built.variables.iter().any(|(name, _)| name == "RUST_LOG") {
+        built
+            .variables
+            .push(("RUST_LOG".into(), DEFAULT_RUST_LOG.into()));
+    }
+    built.variables.push((MARK.into(), keeper.as_str().into()));
+    built.stripped.sort();
+    built
+}
+
+/// Whether the value of a variable of this name should never be shown, also when Codex gets it.
+pub(super) fn looks_secret(name: &str) -> bool {
+    table::SECRET_NAMES
+        .iter()
+        .any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
+}
+
+fn verdict(name: &OsStr, value: &OsStr, rule: &EnvironmentRule) -> Verdict {
+    let named = |patterns: &[String]| {
+        let mut patterns = patterns.iter();
+        patterns.any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
+    };
+    let row = table::first_match(name.as_bytes());
+    match row.map(|row| row.verdict) {
+        // Nothing may bring these back: whoever asked cannot answer.
+        Some(Verdict::Own) => Verdict::Own,
+        _ if named(&rule.strip) => Verdict::Strip,
+        _ if named(&rule.keep) => Verdict::Keep,
+        Some(verdict) => verdict,
+        None if holds_password(value.as_bytes()) => Verdict::Strip,
+        None => Verdict::Keep,
+    }
+}
+
+/// A URL with `user:password@` in it, whatever its variable is called.
+fn holds_password(value: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(value);
+    text.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', '?', '#', ' ', ',']).next().unwrap_or("");
+        let login = authority.rsplit_once('@').map(|(login, _)| login);
+        let password = login.and_then(|login| login.split_once(':'));
+        password.is_some_and(|(_, password)| !password.is_empty())
+    })
+}
+
+/// `*` stands for any text, also none; letters match in either case.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, None) => true,
+        (Some((b'*', rest)), None) => matches(rest, name),
+        (Some((b'*', rest)), Some((_, shorter))) => {
+            matches(rest, name) || matches(pattern, shorter)
+        }
+        (Some((wanted, pattern)), Some((given, name))) => {
+            wanted.eq_ignore_ascii_case(given) && matches(pattern, name)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
+        variables.iter().map(pair).collect()
+    }
+
+    fn keeper() -> KeeperId {
+        KeeperId::parse("0123abcd").unwrap()
+    }
+
+    #[test]
+    fn codex_gets_what_it_works_with_and_nothing_that_opens_other_doors() {
+        let given = pairs(&[
+            ("HOME", "/home/somebody"),
+            ("PATH", "/usr/bin"),
+            ("LC_ALL", "C.UTF-8"),
+            ("https_proxy", "http://user:word@proxy:3128"),
+            ("OPENAI_API_KEY", "1"),
+            ("OPENROUTER_API_KEY", "1"),
+            ("AWS_REGION", "eu-central-1"),
+            ("AWS_BEARER_TOKEN_BEDROCK", "1"),
+            ("AWS_SECRET_ACCESS_KEY", "1"),
+            ("CODEX_API_KEY", "1"),
+            ("CODEX_SANDBOX", "seatbelt"),
+            ("SLACK_BOT_TOKEN", "1"),
+            ("GH_TOKEN", "1"),
+            ("SSH_AUTH_SOCK", "/tmp/agent"),
+            ("DATABASE_URL", "postgres://db"),
+            ("INVENTED_SERVICE_SECRET", "1"),
+            ("INVENTED_URL", "https://user:word@example.org/x"),
+            (
+                "INVENTED_PLAIN_URL",
+                "https://user@example.org:443/x?a=b:c@d",
+            ),
+            ("NOTIFY_SOCKET", "/run/notify"),
+            ("OSTLER_API_TOKEN", "1"),
+            ("OSTLER_KEEPER", "ffffffff"),
+        ]);
+        let built = codex_environment(&given, &EnvironmentRule::default(), &keeper());
+        assert_eq!(
+            built,
+            Built {
+                variables: pairs(&[
+                    ("HOME", "/home/somebody"),
+                    ("PATH", "/usr/bin"),
+                    ("LC_ALL", "C.UTF-8"),
+                    ("https_proxy", "http://user:word@proxy:3128"),
+                    ("OPENAI_API_KEY", "1"),
+                    ("OPENROUTER_API_KEY", "1"),
+                    ("AWS_REGION", "eu-central-1"),
+                    ("AWS_BEARER_TOKEN_BEDROCK", "1"),
+                    ("CODEX_API_KEY", "1"),
+                    (
+                        "INVENTED_PLAIN_URL",
+                        "https://user@example.org:443/x?a=b:c@d"
+                    ),
+                    ("RUST_LOG", "warn"),
+                    ("OSTLER_KEEPER", "0123abcd"),
+                ]),
+                stripped: [
+                    "AWS_SECRET_ACCESS_KEY",
+                    "CODEX_SANDBOX",
+                    "DATABASE_URL",
+                    "GH_TOKEN",
+                    "INVENTED_SERVICE_SECRET",
+                    "INVENTED_URL",
+                    "NOTIFY_SOCKET",
+                    "OSTLER_API_TOKEN",
+                    "SLACK_BOT_TOKEN",
+                    "SSH_AUTH_SOCK",
+                ]
+                .map(OsString::from)
+                .to_vec(),
+            }
+        );
+    }
+
+    #[test]
+    fn the_caller_has_the_last_word_except_on_our_own() {
+        let given = pairs(&[
+            ("CODEX_HOME", "/old"),
+            ("RUST_LOG", "debug"),
+            ("AWS_SECRET_ACCESS_KEY", "1"),
+            ("PATH", "/usr/bin"),
+            ("OSTLER_API_TOKEN", "1"),
+        ]);
+        let rule = EnvironmentRule {
+            codex_home: Some("/new".into()),
+            keep: vec!["aws_*".to_owned(), "OSTLER_*".to_owned(), "PATH".to_owned()],
+            strip: vec!["PATH".to_owned()],
+        };
+        assert_eq!(
+            codex_environment(&given, &rule, &keeper()),
+            Built {
+                variables: pairs(&[
+                    ("RUST_LOG", "debug"),
+                    ("AWS_SECRET_ACCESS_KEY", "1"),
+                    ("CODEX_HOME", "/new"),
+                    ("OSTLER_KEEPER", "0123abcd"),
+                ]),
+                stripped: vec!["OSTLER_API_TOKEN".into(), "PATH".into()],
+            }
+        );
+    }
+
+    #[test]
+    fn every_row_can_be_reached() {
+        for row in ROWS {
+            let example = row.pattern.replace('*', "X");
+            let first = table::first_match(example.as_bytes()).unwrap();
+            assert_eq!(first, row, "{example} is caught by an earlier row");
+        }
+    }
+
+    #[test]
+    fn the_page_shows_this_very_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/environment.md");
+        let text = std::fs::read_to_string(page).unwrap();
+        let table = table::as_markdown();
+        assert!(
+            text.contains(&table),
+            "docs/environment.md must hold this table:\n{table}"
+        );
+    }
+}

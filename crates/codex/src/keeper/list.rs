@@ -1,0 +1,182 @@
+//! The keepers below a root folder, each judged by what really runs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::error::KeeperError;
+use super::folder::{KeeperFolder, KeeperId};
+use super::process::{Process, ProcessTable, boot_id, mark};
+use super::record::{Ended, Record};
+use super::tree::{self, Alive};
+
+/// One keeper folder and the truth about it at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub folder: KeeperFolder,
+    pub record: Option<Record>,
+    pub condition: Condition,
+    /// Codex and everything below it that is alive, without the keeper.
+    pub processes: Vec<Process>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// The starter is at work and the keeper has not reported yet.
+    Starting,
+    /// The keeper is alive; its record's state says more.
+    Running,
+    /// Codex, or something that it left behind, runs without its keeper.
+    KeeperDead,
+    Ended(Ended),
+    /// Nothing is left and nobody saw how it ended, e.g. the machine was switched off.
+    Gone,
+    /// The record cannot be read. What runs is found by its mark.
+    Broken {
+        reason: String,
+    },
+}
+
+impl Found {
+    pub fn id(&self) -> &KeeperId {
+        self.folder.id()
+    }
+}
+
+/// Every keeper folder below `root`, oldest first. A root that is not there has none.
+pub fn list(root: &Path) -> Result<Vec<Found>, KeeperError> {
+    let folders = folders(root).map_err(KeeperError::file("read", root))?;
+    let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
+    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
+    let judged = folders
+        .into_iter()
+        .map(|folder| judge(folder, &table, &boot_id));
+    let mut found: Vec<Found> = judged.collect();
+    found.sort_by_key(|keeper| {
+        let started_at = keeper.record.as_ref().map(|record| record.started_at);
+        (started_at, keeper.id().clone())
+    });
+    Ok(found)
+}
+
+/// The one keeper whose id starts with `prefix`.
+pub fn find(root: &Path, prefix: &str) -> Result<Found, KeeperError> {
+    let mut matching = list(root)?;
+    matching.retain(|keeper| keeper.id().as_str().starts_with(prefix));
+    let wanted = prefix.to_owned();
+    match (matching.pop(), matching.is_empty()) {
+        (Some(keeper), true) if !prefix.is_empty() => Ok(keeper),
+        (None, _) => Err(KeeperError::NotFound { wanted }),
+        (Some(last), _) => {
+            let rest = matching.iter().map(|keeper| keeper.id().clone());
+            let matches = rest.chain([last.id().clone()]).collect();
+            Err(KeeperError::Ambiguous { wanted, matches })
+        }
+    }
+}
+
+/// The keeper that `pid` runs under, if any: by ancestry, and by the mark that it or an ancestor carries.
+///
+/// Ancestry alone is not enough: what outlives a dead keeper belongs to init. The mark alone is not enough either: a
+/// command may clear its environment, and Codex forbids others of the same user to read its own.
+pub fn descends_from_keeper(root: &Path, pid: i32) -> Result<Option<KeeperId>, KeeperError> {
+    let folders = folders(root).map_err(KeeperError::file("read", root))?;
+    let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
+    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
+    let records = folders
+        .iter()
+        .filter_map(|folder| Record::read(folder).ok());
+    let alive: Vec<(KeeperId, Alive)> = records
+        .map(|record| (record.id.clone(), Alive::of(&record, &table, &boot_id)))
+        .collect();
+    let keeper_above = table.ancestry(pid).into_iter().find_map(|process| {
+        let identity = Some(process.identity);
+        let mut known = alive.iter();
+        known
+            .find(|(_, alive)| alive.keeper == identity || alive.codex == identity)
+            .map(|(id, _)| id.clone())
+            .or_else(|| mark(process))
+    });
+    Ok(keeper_above)
+}
+
+/// Removes the folders of keepers that ended, or were lost, at least `age` before `now`; gives what it removed.
+///
+/// A folder whose record cannot be read stays, for somebody to look at it.
+pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>, KeeperError> {
+    let mut removed = Vec::new();
+    for keeper in list(root)? {
+        let since = match &keeper.condition {
+            Condition::Ended(ended) => Some(ended.at),
+            Condition::Gone => last_change(keeper.folder.path()),
+            _ => None,
+        };
+        let old = since.is_some_and(|since| {
+            let elapsed = Duration::try_from(now.duration_since(since));
+            elapsed.is_ok_and(|elapsed| elapsed >= age)
+        });
+        if old && keeper.processes.is_empty() {
+            let path = keeper.folder.path();
+            fs::remove_dir_all(path).map_err(KeeperError::file("remove", path))?;
+            removed.push(keeper.folder.id().clone());
+        }
+    }
+    Ok(removed)
+}
+
+pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, boot_id: &str) -> Found {
+    let (record, broken) = match Record::read(&folder) {
+        Ok(record) if record.id == *folder.id() => (Some(record), None),
+        Ok(record) => (
+            None,
+            Some(format!("it is the record of keeper {}", record.id)),
+        ),
+        // A starter that died before its first word leaves a folder without a record.
+        Err(KeeperError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            (None, None)
+        }
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let processes = tree::members(folder.id(), record.as_ref(), table, boot_id);
+    let alive = record
+        .as_ref()
+        .map(|record| Alive::of(record, table, boot_id))
+        .unwrap_or_default();
+    let never_kept = record
+        .as_ref()
+        .is_some_and(|record| record.keeper.is_none());
+    let ended = record.as_ref().and_then(|record| record.ended.clone());
+    let condition = match (broken, ended) {
+        (Some(reason), _) => Condition::Broken { reason },
+        _ if alive.keeper.is_some() => Condition::Running,
+        _ if never_kept && alive.starter.is_some() => Condition::Starting,
+        _ if !processes.is_empty() => Condition::KeeperDead,
+        (None, Some(ended)) => Condition::Ended(ended),
+        (None, None) => Condition::Gone,
+    };
+    Found {
+        folder,
+        record,
+        condition,
+        processes,
+    }
+}
+
+fn folders(root: &Path) -> io::Result<Vec<KeeperFolder>> {
+    let entries = match fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+    let folders = paths?.into_iter().filter(|path| path.is_dir());
+    Ok(folders.filter_map(|path| KeeperFolder::at(&path)).collect())
+}
+
+fn last_change(path: &Path) -> Option<Timestamp> {
+    let changed = fs::metadata(path).ok()?.modified().ok()?;
+    Timestamp::try_from(changed).ok()
+}

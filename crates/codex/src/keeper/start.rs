@@ -1,0 +1,255 @@
+//! Starting a keeper, from the side of whoever wants one.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::process::Command;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::environment::{EnvironmentRule, codex_environment};
+use super::error::KeeperError;
+use super::folder::{KeeperFolder, usable};
+use super::list::judge;
+use super::log;
+use super::process::{ProcessIdentity, ProcessTable, boot_id};
+use super::record::{Record, SCHEMA, State};
+use super::redact::redact;
+use super::scope::Scope;
+use super::stop::{StopMode, stop};
+
+/// Between two looks whether codex listens; codex needs about 100 ms, so this adds a tenth at most.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// The first stage only starts a process and ends; a service manager that needs longer than this is not well.
+const FIRST_STAGE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// About 40 lines of codex's log: enough to see why it ended, and still readable in an error.
+const LAST_WORDS_BYTES: u64 = 4096;
+
+/// Everything a keeper is started with. The environment is data: all of the starter's, not yet filtered.
+#[derive(Debug, Clone)]
+pub struct StartKeeper {
+    /// The folder that holds one folder per keeper.
+    pub root: PathBuf,
+    /// Our own binary, which knows `keeper detach` and `keeper run`.
+    pub program: PathBuf,
+    pub codex: PathBuf,
+    pub codex_version: Option<String>,
+    pub environment: Vec<(OsString, OsString)>,
+    pub environment_rule: EnvironmentRule,
+    /// After `codex app-server`, e.g. `-c key=value`. Every user of the machine can read them: never a secret.
+    pub extra_arguments: Vec<String>,
+    /// How long codex may take until it listens.
+    pub ready_deadline: Duration,
+}
+
+/// Starts a keeper and waits until its codex accepts connections.
+///
+/// After an error nothing runs and no folder is left. If this future is dropped half-way, the keeper lives on and
+/// [`list`](super::list()) finds it.
+pub async fn start(request: StartKeeper) -> Result<Record, KeeperError> {
+    runnable(&request.codex)?;
+    if let Some(home) = &request.environment_rule.codex_home {
+        usable(home)?;
+    }
+    let folder = KeeperFolder::create(&request.root)?;
+    let built = codex_environment(&request.environment, &request.environment_rule, folder.id());
+    let outcome = launch(&request, &folder, &built.variables, &built.stripped).await;
+    if outcome.is_err() {
+        clean_up(folder).await?;
+    }
+    outcome
+}
+
+async fn launch(
+    request: &StartKeeper,
+    folder: &KeeperFolder,
+    variables: &[(OsString, OsString)],
+    withheld: &[OsString],
+) -> Result<Record, KeeperError> {
+    let deadline = Instant::now() + request.ready_deadline;
+    let scope = Scope::find(variables, folder.id());
+    let mut record = first_record(request, folder, variables, withheld)?;
+    record.scope = scope.as_ref().map(|scope| scope.unit.clone());
+    record.write(folder)?;
+    let pid = match (
+        first_stage(request, folder, variables, scope.as_ref()).await,
+        &scope,
+    ) {
+        (Err(KeeperError::KeeperFailed { reason, said }), Some(scope)) => {
+            let note = format!("not started as {}: {reason} {said}", scope.unit);
+            record.notes.push(redact(&note, variables));
+            record.scope = None;
+            record.write(folder)?;
+            first_stage(request, folder, variables, None).await?
+        }
+        (result, _) => result?,
+    };
+    wait_until_ready(request, folder, variables, pid, deadline).await
+}
+
+fn first_record(
+    request: &StartKeeper,
+    folder: &KeeperFolder,
+    variables: &[(OsString, OsString)],
+    withheld: &[OsString],
+) -> Result<Record, KeeperError> {
+    let own_pid = i32::try_from(std::process::id()).ok();
+    let started_by = own_pid.and_then(ProcessIdentity::of).ok_or_else(|| {
+        KeeperError::system("read /proc of this process")(std::io::ErrorKind::NotFound.into())
+    })?;
+    let mut homes = variables.iter().filter(|(name, _)| name == "CODEX_HOME");
+    let withheld = withheld
+        .iter()
+        .map(|name| name.to_string_lossy().into_owned());
+    Ok(Record {
+        schema: SCHEMA,
+        id: folder.id().clone(),
+        state: State::Starting,
+        boot_id: boot_id().map_err(KeeperError::system("read the boot id"))?,
+        started_at: Timestamp::now(),
+        started_by,
+        codex_path: request.codex.clone(),
+        codex_version: request.codex_version.clone(),
+        codex_home: homes.next().map(|(_, home)| PathBuf::from(home)),
+        extra_arguments: request.extra_arguments.clone(),
+        withheld_variables: withheld.collect(),
+        keeper: None,
+        codex: None,
+        control_group: None,
+        scope: None,
+        ended: None,
+        notes: Vec::new(),
+    })
+}
+
+/// Runs the first stage to its end and gives the pid of the keeper that it has started.
+async fn first_stage(
+    request: &StartKeeper,
+    folder: &KeeperFolder,
+    variables: &[(OsString, OsString)],
+    scope: Option<&Scope>,
+) -> Result<i32, KeeperError> {
+    let mut command = match scope {
+        Some(scope) => {
+            let mut command = Command::new(scope.program());
+            command.args(scope.arguments()).arg(&request.program);
+            command
+        }
+        None => Command::new(&request.program),
+    };
+    let words = folder.keeper_log();
+    let words = log::open_private(&words).map_err(KeeperError::file("open", &words))?;
+    command
+        .args(["keeper", "detach", "--dir"])
+        .arg(folder.path())
+        .env_clear()
+        .envs(variables.iter().cloned())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(words)
+        .kill_on_drop(true);
+    let failed = |reason: String| KeeperError::KeeperFailed {
+        reason,
+        said: redact(
+            &log::tail(&folder.keeper_log(), LAST_WORDS_BYTES),
+            variables,
+        ),
+    };
+    let mut child = command
+        .spawn()
+        .map_err(KeeperError::file("start", &request.program))?;
+    let talk = async {
+        let mut answer = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            // The answer is one pid; a program that is not ours may say anything.
+            stdout.take(64).read_to_string(&mut answer).await?;
+        }
+        let status = child.wait().await?;
+        std::io::Result::Ok((answer, status))
+    };
+    let (answer, status) = timeout(FIRST_STAGE_DEADLINE, talk)
+        .await
+        .map_err(|_| failed("its first stage took too long".to_owned()))?
+        .map_err(KeeperError::system("talk to the keeper's first stage"))?;
+    let pid = answer.trim().parse().ok().filter(|_| status.success());
+    pid.ok_or_else(|| failed(format!("its first stage ended with {status}")))
+}
+
+async fn wait_until_ready(
+    request: &StartKeeper,
+    folder: &KeeperFolder,
+    variables: &[(OsString, OsString)],
+    keeper_pid: i32,
+    deadline: Instant,
+) -> Result<Record, KeeperError> {
+    let keeper = ProcessIdentity::of(keeper_pid);
+    let last_words = |path: &Path| redact(&log::tail(path, LAST_WORDS_BYTES), variables);
+    let path = request.codex.clone();
+    loop {
+        // In this order: what a dead keeper has written before its death is then in the record.
+        let keeper_alive = keeper.is_some_and(ProcessIdentity::is_alive);
+        let record = Record::read(folder)?;
+        if let Some(ended) = &record.ended {
+            // The last of codex's output is in the log once the keeper has ended.
+            if keeper_alive && Instant::now() < deadline {
+                sleep(LOOK_AGAIN).await;
+                continue;
+            }
+            let exit = ended.exit;
+            if let Some(reason) = record.notes.last().filter(|_| record.codex.is_none()) {
+                let reason = reason.clone();
+                return Err(KeeperError::NotRunnable { path, reason });
+            }
+            let said = last_words(&folder.codex_log());
+            return Err(KeeperError::CodexEnded { path, exit, said });
+        }
+        if !keeper_alive {
+            let reason = "it ended without a word in its record".to_owned();
+            let said = last_words(&folder.keeper_log());
+            return Err(KeeperError::KeeperFailed { reason, said });
+        }
+        // Codex writes one warning into its log for a connection that says nothing.
+        if record.state == State::Running && UnixStream::connect(folder.socket()).await.is_ok() {
+            return Ok(record);
+        }
+        if Instant::now() >= deadline {
+            let deadline = request.ready_deadline;
+            let said = last_words(&folder.codex_log());
+            return Err(KeeperError::NotReady {
+                path,
+                deadline,
+                said,
+            });
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Ends whatever a failed start has left, then removes its folder.
+async fn clean_up(folder: KeeperFolder) -> Result<(), KeeperError> {
+    let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
+    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
+    let path = folder.path().to_owned();
+    stop(&judge(folder, &table, &boot_id), StopMode::Now).await?;
+    fs::remove_dir_all(&path).map_err(KeeperError::file("remove", &path))
+}
+
+fn runnable(path: &Path) -> Result<(), KeeperError> {
+    usable(path)?;
+    let reason = match fs::metadata(path) {
+        Err(error) => error.to_string(),
+        Ok(found) if !found.is_file() => "it is not a file".to_owned(),
+        Ok(found) if found.permissions().mode() & 0o111 == 0 => "it is not executable".to_owned(),
+        Ok(_) => return Ok(()),
+    };
+    let path = path.to_owned();
+    Err(KeeperError::NotRunnable { path, reason })
+}
