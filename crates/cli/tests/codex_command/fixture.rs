@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use ostler_codex::binary::Platform;
 use tempfile::TempDir;
 
 pub(super) struct Home {
@@ -45,6 +46,12 @@ impl Home {
         self.path().join("cache/codex")
     }
 
+    /// The folder that npm's package calls `vendor/<triple>`, of the one installed version.
+    pub(super) fn vendor(&self) -> PathBuf {
+        let triple = Platform::current().unwrap().triple;
+        self.cache().join("0.130.0").join(triple)
+    }
+
     pub(super) fn config_file(&self) -> PathBuf {
         self.path().join("config/config.toml")
     }
@@ -75,7 +82,11 @@ impl Home {
         let stderr = String::from_utf8(output.stderr).unwrap();
         let code = output.status.code().unwrap();
         let text = format!("{stdout}--- stderr\n{stderr}--- exit {code}");
-        hide_sizes(&text.replace(self.path().to_str().unwrap(), "[HOME]"))
+        let triple = Platform::current().unwrap().triple;
+        let text = text
+            .replace(self.path().to_str().unwrap(), "[HOME]")
+            .replace(triple, "[TRIPLE]");
+        hide_sizes(&text)
     }
 
     /// Puts a shell script in npm's place; it finds `$home`, and `$folder` where npm was told to install.

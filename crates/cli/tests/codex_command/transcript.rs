@@ -98,17 +98,17 @@ fn an_installed_version_is_listed_used_and_checked() {
         "[codex]\nversion = \"0.130.0\"\n"
     );
     assert_snapshot!(home.run("codex path --json"), @r#"
-    {"version":"0.130.0","path":"[HOME]/cache/codex/0.130.0/x86_64-unknown-linux-musl/codex/codex","source":"configured_version"}
+    {"version":"0.130.0","path":"[HOME]/cache/codex/0.130.0/[TRIPLE]/codex/codex","source":"configured_version"}
     --- stderr
     --- exit 0
     "#);
     assert_snapshot!(home.run("codex path 0.130.0"), @r"
-    [HOME]/cache/codex/0.130.0/x86_64-unknown-linux-musl/codex/codex
+    [HOME]/cache/codex/0.130.0/[TRIPLE]/codex/codex
     --- stderr
     --- exit 0
     ");
     assert_snapshot!(home.run("codex check"), @r"
-    Codex 0.130.0, [HOME]/cache/codex/0.130.0/x86_64-unknown-linux-musl/codex/codex
+    Codex 0.130.0, [HOME]/cache/codex/0.130.0/[TRIPLE]/codex/codex
     ok: sha256 of 3 files is as recorded at the install
     ok: `codex --version` says 0.130.0
     ok: `codex app-server` starts
@@ -133,11 +133,18 @@ fn an_installed_version_is_listed_used_and_checked() {
 #[test]
 fn a_damaged_version_is_told() {
     let home = Home::with_codex();
-    let folder = home.cache().join("0.130.0/x86_64-unknown-linux-musl");
+    let folder = home.vendor();
+    let size_bytes = fs::metadata(folder.join("path/rg"))
+        .unwrap()
+        .len()
+        .to_string();
     fs::write(folder.join("path/rg"), "not rg").unwrap();
-    assert_snapshot!(home.run("codex check 0.130.0"), @r"
-    Codex 0.130.0, [HOME]/cache/codex/0.130.0/x86_64-unknown-linux-musl/codex/codex
-    problem: x86_64-unknown-linux-musl/path/rg has 6 bytes instead of 5445512
+    let checked = home
+        .run("codex check 0.130.0")
+        .replace(&size_bytes, "[SIZE]");
+    assert_snapshot!(checked, @r"
+    Codex 0.130.0, [HOME]/cache/codex/0.130.0/[TRIPLE]/codex/codex
+    problem: [TRIPLE]/path/rg has 6 bytes instead of [SIZE]
     ok: `codex --version` says 0.130.0
     ok: `codex app-server` starts
     run `ostler codex remove 0.130.0` and `ostler codex install 0.130.0` to replace it
@@ -149,13 +156,13 @@ fn a_damaged_version_is_told() {
        VERSION  FROM       SIZE  WHERE
     !  0.130.0  installed        [HOME]/cache/codex/0.130.0
     --- stderr
-    note: passed over: [HOME]/cache/codex/0.130.0 is damaged: x86_64-unknown-linux-musl/codex/codex: No such file or directory (os error 2)
+    note: passed over: [HOME]/cache/codex/0.130.0 is damaged: [TRIPLE]/codex/codex: No such file or directory (os error 2)
     note: no Codex is in use; run `ostler codex install` to fetch one
     --- exit 0
     ");
     assert_snapshot!(home.run("codex check 0.130.0"), @r"
     --- stderr
-    error: [HOME]/cache/codex/0.130.0 is damaged: x86_64-unknown-linux-musl/codex/codex: No such file or directory (os error 2)
+    error: [HOME]/cache/codex/0.130.0 is damaged: [TRIPLE]/codex/codex: No such file or directory (os error 2)
       run `ostler codex install 0.130.0` to replace it
     --- exit 1
     ");
@@ -198,12 +205,10 @@ fn the_config_file_keeps_what_a_person_wrote() {
         fs::read_to_string(home.config_file()).unwrap(),
         written.replace("0.142.5", "0.130.0")
     );
-    let binary = home
-        .cache()
-        .join("0.130.0/x86_64-unknown-linux-musl/codex/codex");
+    let binary = home.vendor().join("codex/codex");
     let chosen = home.run(&format!("codex use {}", binary.display()));
     assert_snapshot!(chosen, @r"
-    [HOME]/cache/codex/0.130.0/x86_64-unknown-linux-musl/codex/codex (Codex 0.130.0) is now in use
+    [HOME]/cache/codex/0.130.0/[TRIPLE]/codex/codex (Codex 0.130.0) is now in use
     --- stderr
     note: [HOME]/config/config.toml: codex.colour is unknown and has no effect
     --- exit 0

@@ -26,7 +26,7 @@ pub(super) async fn run(bench: &Bench, request: &VersionRequest) -> Result<ExitC
     let outcome = installer
         .install(request, &mut |step| progress.show(&step))
         .await;
-    progress.finish();
+    drop(progress);
     let outcome = outcome?;
     let installed = &outcome.installed;
     let version = &installed.version;
