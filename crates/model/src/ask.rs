@@ -139,10 +139,7 @@ pub struct ElicitationAsk {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ElicitationWant {
     /// Codex asks whether it may call a tool of the server. The arguments are JSON text.
-    ToolApproval {
-        tool: Option<String>,
-        arguments: Option<String>,
-    },
+    ToolApproval { tool: Option<String>, arguments: Option<String> },
     /// The server wants a form filled in.
     Form(Vec<FormField>),
     /// The server wants the person to open this address.

@@ -22,19 +22,13 @@ pub enum Decision {
     /// Not allowed, and the turn ends.
     Cancel,
     /// The sandbox is widened by this much, which may be less than was asked.
-    Grant {
-        permissions: Permissions,
-        holds: GrantHolds,
-    },
+    Grant { permissions: Permissions, holds: GrantHolds },
     /// Answers to the questions of a user-input ask.
     Answers(BTreeMap<QuestionId, Vec<String>>),
     /// A form filled in.
     Form(BTreeMap<String, FormValue>),
     /// What our tool returned.
-    ToolResult {
-        succeeded: bool,
-        outputs: Vec<ToolOutput>,
-    },
+    ToolResult { succeeded: bool, outputs: Vec<ToolOutput> },
 }
 
 /// What is remembered beyond the session.
@@ -92,14 +86,7 @@ mod tests {
     use crate::ask::{Ask, AskKind, CommandAsk, Permissions, PermissionsAsk};
 
     fn ask(kind: AskKind, offers: Vec<Decision>) -> Ask {
-        Ask {
-            thread: None,
-            turn: None,
-            item: None,
-            reason: None,
-            kind,
-            offers,
-        }
+        Ask { thread: None, turn: None, item: None, reason: None, kind, offers }
     }
 
     #[test]
@@ -111,45 +98,22 @@ mod tests {
         );
         let other = Decision::Always(Remember::CommandPrefix(vec!["rm".into()]));
 
-        let taken = [
-            Decision::Once,
-            remembered,
-            other,
-            Decision::Session,
-            Decision::Deny,
-        ]
-        .map(|decision| command.takes(&decision));
+        let taken = [Decision::Once, remembered, other, Decision::Session, Decision::Deny]
+            .map(|decision| command.takes(&decision));
 
         assert_eq!(taken, [true, true, false, false, true]);
     }
 
     #[test]
     fn a_grant_never_exceeds_what_was_asked() {
-        let wanted = Permissions {
-            write: vec!["/a".into(), "/b".into()],
-            ..Default::default()
-        };
-        let permissions = ask(
-            AskKind::Permissions(PermissionsAsk { cwd: None, wanted }),
-            vec![Decision::Deny],
-        );
-        let grant = |permissions| Decision::Grant {
-            permissions,
-            holds: GrantHolds::Turn,
-        };
+        let wanted = Permissions { write: vec!["/a".into(), "/b".into()], ..Default::default() };
+        let permissions =
+            ask(AskKind::Permissions(PermissionsAsk { cwd: None, wanted }), vec![Decision::Deny]);
+        let grant = |permissions| Decision::Grant { permissions, holds: GrantHolds::Turn };
 
-        let less = grant(Permissions {
-            write: vec!["/a".into()],
-            ..Default::default()
-        });
-        let more = grant(Permissions {
-            write: vec!["/".into()],
-            ..Default::default()
-        });
-        let network = grant(Permissions {
-            network: Some(true),
-            ..Default::default()
-        });
+        let less = grant(Permissions { write: vec!["/a".into()], ..Default::default() });
+        let more = grant(Permissions { write: vec!["/".into()], ..Default::default() });
+        let network = grant(Permissions { network: Some(true), ..Default::default() });
 
         assert_eq!(
             [less, more, network].map(|decision| permissions.takes(&decision)),

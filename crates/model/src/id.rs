@@ -46,10 +46,7 @@ pub type QuestionId = Id<kind::Question>;
 
 impl<Kind> Id<Kind> {
     pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            kind: PhantomData,
-        }
+        Self { text: text.into(), kind: PhantomData }
     }
 
     pub fn as_str(&self) -> &str {
@@ -150,9 +147,6 @@ mod tests {
     fn an_id_shows_as_its_text() {
         let thread = ThreadId::new("t1");
 
-        assert_eq!(
-            (thread.to_string(), format!("{thread:?}")),
-            ("t1".into(), "Id(\"t1\")".into())
-        );
+        assert_eq!((thread.to_string(), format!("{thread:?}")), ("t1".into(), "Id(\"t1\")".into()));
     }
 }

@@ -70,12 +70,7 @@ struct StopArguments {
     #[arg(long)]
     now: bool,
     /// How long to wait for running turns
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 60,
-        conflicts_with = "now"
-    )]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, conflicts_with = "now")]
     wait: u64,
 }
 
@@ -121,20 +116,12 @@ fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
             keep: arguments.keep,
             strip: arguments.strip,
         },
-        extra_arguments: overrides
-            .flat_map(|setting| ["-c".to_owned(), setting])
-            .collect(),
+        extra_arguments: overrides.flat_map(|setting| ["-c".to_owned(), setting]).collect(),
         ready_deadline: READY_DEADLINE,
     };
-    let record = runtime()?
-        .block_on(keeper::start(request))
-        .map_err(|error| failure(&error))?;
+    let record = runtime()?.block_on(keeper::start(request)).map_err(|error| failure(&error))?;
     let socket = root.join(record.id.as_str()).join("socket");
-    output.say(&format!(
-        "keeper {}: codex listens on {}",
-        record.id,
-        socket.display()
-    ));
+    output.say(&format!("keeper {}: codex listens on {}", record.id, socket.display()));
     for note in &record.notes {
         output.say(&format!("note: {note}"));
     }
@@ -166,17 +153,11 @@ fn stop(arguments: &StopArguments, output: Output) -> Result<(), Failure> {
         let deadline = Duration::from_secs(arguments.wait);
         StopMode::Drain { deadline }
     };
-    let report = runtime()?
-        .block_on(keeper::stop(&found, mode))
-        .map_err(|error| failure(&error))?;
-    let exit = report
-        .exit
-        .map_or_else(String::new, |exit| format!(" ({exit})"));
+    let report =
+        runtime()?.block_on(keeper::stop(&found, mode)).map_err(|error| failure(&error))?;
+    let exit = report.exit.map_or_else(String::new, |exit| format!(" ({exit})"));
     let count = report.ended.len();
-    output.say(&format!(
-        "keeper {} ended{exit}, {count} processes with it",
-        report.id
-    ));
+    output.say(&format!("keeper {} ended{exit}, {count} processes with it", report.id));
     output.emit(&report);
     Ok(())
 }
@@ -208,19 +189,13 @@ fn folder(arguments: &DirArguments) -> Result<KeeperFolder, Failure> {
 
 fn own_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| {
-        Failure::new(
-            Exit::Failed,
-            format!("cannot find our own program: {error}"),
-        )
+        Failure::new(Exit::Failed, format!("cannot find our own program: {error}"))
     })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| {
-        Failure::new(
-            Exit::Usage,
-            format!("cannot use {}: {error}", path.display()),
-        )
+        Failure::new(Exit::Usage, format!("cannot use {}: {error}", path.display()))
     })
 }
 
@@ -234,18 +209,16 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// The one place that says which keeper error a script sees as which exit code.
 fn failure(error: &KeeperError) -> Failure {
     let (exit, hint) = match error {
-        KeeperError::SocketPathTooLong { .. } => (
-            Exit::Usage,
-            Some("set OSTLER_HOME or XDG_RUNTIME_DIR to a shorter path"),
-        ),
+        KeeperError::SocketPathTooLong { .. } => {
+            (Exit::Usage, Some("set OSTLER_HOME or XDG_RUNTIME_DIR to a shorter path"))
+        }
         KeeperError::UnusablePath { .. }
         | KeeperError::NotRunnable { .. }
         | KeeperError::Ambiguous { .. } => (Exit::Usage, None),
         KeeperError::NotFound { .. } => (Exit::NotFound, None),
-        KeeperError::StillDraining { .. } => (
-            Exit::TimedOut,
-            Some("`ostler keeper stop --now` cuts the running turns off"),
-        ),
+        KeeperError::StillDraining { .. } => {
+            (Exit::TimedOut, Some("`ostler keeper stop --now` cuts the running turns off"))
+        }
         KeeperError::NotReady { .. } => (Exit::TimedOut, None),
         KeeperError::File { .. }
         | KeeperError::System { .. }

@@ -16,10 +16,7 @@ const CANARIES: [(&str, &str); 11] = [
     ("ACTIONS_RUNTIME_TOKEN", "canary-ci-5f1c"),
     ("NOTIFY_SOCKET", "canary-manager-5f1c"),
     ("UNHEARD_OF_SECRET", "canary-generic-5f1c"),
-    (
-        "UNHEARD_OF_PLACE",
-        "https://me:canary-url-5f1c@example.org/",
-    ),
+    ("UNHEARD_OF_PLACE", "https://me:canary-url-5f1c@example.org/"),
 ];
 
 const MARK_OF_CANARIES: &str = "-5f1c";
@@ -70,28 +67,20 @@ fn no_secret_of_the_starter_reaches_codex() {
             places.push((path.to_owned(), lossy(path)));
         }
         assert_eq!(places.len(), 5 + 3, "{version}: record and two logs");
-        let leaks: Vec<_> = places
-            .iter()
-            .filter(|(_, text)| text.contains(MARK_OF_CANARIES))
-            .collect();
+        let leaks: Vec<_> =
+            places.iter().filter(|(_, text)| text.contains(MARK_OF_CANARIES)).collect();
         assert!(leaks.is_empty(), "{version}: {leaks:?}");
 
         let mut withheld = CANARIES.map(|(name, _)| name).to_vec();
         withheld.sort_unstable();
-        assert_eq!(
-            keeper.record["withheld_variables"],
-            serde_json::json!(withheld)
-        );
+        assert_eq!(keeper.record["withheld_variables"], serde_json::json!(withheld));
     }
 }
 
 fn environment(bytes: &[u8]) -> Vec<String> {
-    let variables = bytes
-        .split(|byte| *byte == 0)
-        .filter(|variable| !variable.is_empty());
-    let mut variables: Vec<String> = variables
-        .map(|variable| String::from_utf8_lossy(variable).into_owned())
-        .collect();
+    let variables = bytes.split(|byte| *byte == 0).filter(|variable| !variable.is_empty());
+    let mut variables: Vec<String> =
+        variables.map(|variable| String::from_utf8_lossy(variable).into_owned()).collect();
     variables.sort();
     variables
 }

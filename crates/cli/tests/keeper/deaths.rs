@@ -23,21 +23,14 @@ fn codex_outlives_its_starter_and_stop_ends_the_whole_tree() {
         let listed = world.listed();
         assert_eq!(listed["state"], "running", "{version}: {listed}");
         let processes = listed["processes"].as_array().unwrap();
-        let mut listed: Vec<i64> = processes
-            .iter()
-            .map(|process| process["identity"]["pid"].as_i64().unwrap())
-            .collect();
+        let mut listed: Vec<i64> =
+            processes.iter().map(|process| process["identity"]["pid"].as_i64().unwrap()).collect();
         listed.sort_unstable();
-        let mut expected = [keeper.codex, orphans[0], orphans[1]]
-            .map(i64::from)
-            .to_vec();
+        let mut expected = [keeper.codex, orphans[0], orphans[1]].map(i64::from).to_vec();
         expected.sort_unstable();
         // Codex may just be running something of its own besides.
         expected.retain(|pid| !listed.contains(pid));
-        assert!(
-            expected.is_empty(),
-            "{version}: {expected:?} missing in {listed:?}"
-        );
+        assert!(expected.is_empty(), "{version}: {expected:?} missing in {listed:?}");
 
         let report = world.json(&["keeper", "stop", "--now", &keeper.id[..4]]);
         let left = [keeper.keeper, keeper.codex, orphans[0], orphans[1]].map(is_alive);
@@ -63,32 +56,17 @@ fn a_dead_keeper_is_seen_and_its_tree_is_ended() {
 
         kill(keeper.keeper, Signal::KILL);
         wait_until("the keeper is dead", || !is_alive(keeper.keeper));
-        assert!(
-            is_alive(keeper.codex),
-            "{version}: codex died with its keeper"
-        );
+        assert!(is_alive(keeper.codex), "{version}: codex died with its keeper");
         assert_eq!(world.listed()["state"], "keeper-dead", "{version}");
         // Who cleared its environment is now known by the control group alone, where there is one.
-        assert_eq!(
-            [keeper.codex, orphans[0]].map(under),
-            [Some(id.clone()), Some(id)]
-        );
+        assert_eq!([keeper.codex, orphans[0]].map(under), [Some(id.clone()), Some(id)]);
         let own = i32::try_from(std::process::id()).unwrap();
         assert_eq!(under(own), None);
 
         let report = world.json(&["keeper", "stop", "--now", &keeper.id]);
-        assert_eq!(
-            [keeper.codex, orphans[0]].map(is_alive),
-            [false; 2],
-            "{version}"
-        );
+        assert_eq!([keeper.codex, orphans[0]].map(is_alive), [false; 2], "{version}");
         let has_group = keeper.record["control_group"].is_string();
-        assert_eq!(
-            is_alive(orphans[1]),
-            !has_group,
-            "{version}: {:?}",
-            keeper.record
-        );
+        assert_eq!(is_alive(orphans[1]), !has_group, "{version}: {:?}", keeper.record);
         assert_eq!(report["exit"], "unknown", "{version}");
         let record = world.record(&keeper.id);
         assert_eq!(record["ended"]["how"], "without_keeper", "{version}");
@@ -113,10 +91,7 @@ fn a_killed_codex_leaves_nothing_behind() {
         assert_eq!(record["ended"]["how"], "by_itself", "{version}");
         let leftovers = record["ended"]["leftovers"].as_u64().unwrap();
         assert!(leftovers >= 2, "{version}: {record}");
-        assert!(
-            !real_socket.exists() && !keeper.socket.is_symlink(),
-            "{version}"
-        );
+        assert!(!real_socket.exists() && !keeper.socket.is_symlink(), "{version}");
         if let Some(group) = record["control_group"].as_str() {
             assert!(!std::path::Path::new(group).exists(), "{group} is left");
         }

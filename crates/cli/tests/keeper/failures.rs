@@ -13,10 +13,7 @@ use crate::world::{NEWEST, World, is_alive, mentions, pids, wait_until};
 #[test]
 fn a_program_that_is_not_codex_is_refused_with_its_own_words() {
     let world = World::new();
-    let loud = script(
-        &world,
-        "sleep 1000 & echo 'no such thing: '$OPENAI_API_KEY >&2; exit 3",
-    );
+    let loud = script(&world, "sleep 1000 & echo 'no such thing: '$OPENAI_API_KEY >&2; exit 3");
     let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
     let output = command
         .args(["keeper", "start", "--codex", loud.to_str().unwrap()])
@@ -29,24 +26,13 @@ fn a_program_that_is_not_codex_is_refused_with_its_own_words() {
          its last words:\n  no such thing: [OPENAI_API_KEY]\n",
         loud.display()
     );
-    assert_eq!(
-        (output.status.code(), errors.as_str()),
-        (Some(1), expected.as_str())
-    );
+    assert_eq!((output.status.code(), errors.as_str()), (Some(1), expected.as_str()));
     nothing_is_left(&world);
 
     for (codex, code, reason) in [
-        (
-            world.path("missing"),
-            2,
-            "No such file or directory (os error 2)",
-        ),
+        (world.path("missing"), 2, "No such file or directory (os error 2)"),
         (world.path("codex-home"), 2, "it is not a file"),
-        (
-            script(&world, "#!/missing/interpreter\n"),
-            2,
-            "cannot start",
-        ),
+        (script(&world, "#!/missing/interpreter\n"), 2, "cannot start"),
     ] {
         if reason == "cannot start" {
             fs::write(&codex, "#!/missing/interpreter\n").unwrap();
@@ -62,19 +48,14 @@ fn a_program_that_is_not_codex_is_refused_with_its_own_words() {
 #[tokio::test]
 async fn a_program_that_never_listens_is_ended_at_the_deadline() {
     let world = World::new();
-    let deaf = script(
-        &world,
-        "echo waiting for nothing; setsid sleep 1000 & exec sleep 1000",
-    );
+    let deaf = script(&world, "echo waiting for nothing; setsid sleep 1000 & exec sleep 1000");
     let environment = world.environment().into_iter();
     let request = StartKeeper {
         root: world.root(),
         program: PathBuf::from(env!("CARGO_BIN_EXE_ostler")),
         codex: deaf,
         codex_version: None,
-        environment: environment
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect(),
+        environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
         environment_rule: EnvironmentRule::default(),
         extra_arguments: Vec::new(),
         ready_deadline: Duration::from_secs(2),
@@ -93,17 +74,11 @@ fn a_path_too_long_for_a_socket_says_what_to_set() {
     let deep = world.path(&"d".repeat(100));
     fs::create_dir(&deep).unwrap();
     let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
-    let output = command
-        .args(world.start_arguments(NEWEST))
-        .env("OSTLER_HOME", &deep)
-        .output()
-        .unwrap();
+    let output =
+        command.args(world.start_arguments(NEWEST)).env("OSTLER_HOME", &deep).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(
-        errors.contains("107") && errors.contains("set OSTLER_HOME"),
-        "{errors}"
-    );
+    assert!(errors.contains("107") && errors.contains("set OSTLER_HOME"), "{errors}");
     assert_eq!(fs::read_dir(deep.join("run/keepers")).unwrap().count(), 0);
 }
 
@@ -113,21 +88,11 @@ fn a_broken_record_is_shown_and_what_runs_can_still_be_ended() {
     let keeper = world.start(NEWEST);
     let orphans = world.leave_orphans(&keeper);
     let record = world.root().join(&keeper.id).join("record.json");
-    for garbage in [
-        "",
-        "{",
-        "[]",
-        "\u{0}\u{1}",
-        "{\"schema\": 1}",
-        "{\"schema\": 999}",
-    ] {
+    for garbage in ["", "{", "[]", "\u{0}\u{1}", "{\"schema\": 1}", "{\"schema\": 999}"] {
         fs::write(&record, garbage).unwrap();
         let listed = world.listed();
         assert_eq!(listed["state"], "broken", "{garbage:?}: {listed}");
-        assert!(
-            listed["broken"].as_str().unwrap().contains("record.json"),
-            "{listed}"
-        );
+        assert!(listed["broken"].as_str().unwrap().contains("record.json"), "{listed}");
     }
     let table = world.ostler(&["keeper", "list"]);
     let table = String::from_utf8(table.stdout).unwrap();
@@ -170,15 +135,7 @@ fn script(world: &World, text: &str) -> PathBuf {
 
 fn nothing_is_left(world: &World) {
     assert_eq!(fs::read_dir(world.root()).map_or(0, Iterator::count), 0);
-    let needle = world
-        .path("")
-        .to_str()
-        .unwrap()
-        .trim_end_matches('/')
-        .as_bytes()
-        .to_vec();
+    let needle = world.path("").to_str().unwrap().trim_end_matches('/').as_bytes().to_vec();
     // What was killed may take a moment until it has been reaped by init.
-    wait_until("no process is left", || {
-        !pids().into_iter().any(|pid| mentions(pid, &needle))
-    });
+    wait_until("no process is left", || !pids().into_iter().any(|pid| mentions(pid, &needle)));
 }

@@ -21,14 +21,8 @@ fn codex_gets_a_control_group_where_the_system_offers_one() {
         let mount_point = world.path("groups");
         fs::create_dir(&mount_point).unwrap();
         let mut command = world.command("unshare");
-        command
-            .args(["--mount", "sh", "-c", WITH_GROUPS])
-            .arg(mount_point);
-        command
-            .arg(env!("CARGO_BIN_EXE_ostler"))
-            .args(arguments)
-            .arg("--json")
-            .output()
+        command.args(["--mount", "sh", "-c", WITH_GROUPS]).arg(mount_point);
+        command.arg(env!("CARGO_BIN_EXE_ostler")).args(arguments).arg("--json").output()
     } else {
         let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
         command.args(arguments).arg("--json").output()
@@ -50,10 +44,7 @@ fn codex_gets_a_control_group_where_the_system_offers_one() {
     let expected = Path::new(&group_of(keeper.keeper)).join(&name);
     assert_eq!(Path::new(&group_of(keeper.codex)), expected);
     let orphans = world.leave_orphans(&keeper);
-    assert_eq!(
-        orphans.map(|pid| Path::new(&group_of(pid)) == expected),
-        [true; 2]
-    );
+    assert_eq!(orphans.map(|pid| Path::new(&group_of(pid)) == expected), [true; 2]);
     // The keeper sees the mount; from here the group is seen through the keeper's eyes.
     let recorded = keeper.record["control_group"].as_str().unwrap();
     let seen = format!("/proc/{}/root{recorded}", keeper.codex);
@@ -62,12 +53,7 @@ fn codex_gets_a_control_group_where_the_system_offers_one() {
     wait_until("the keeper has ended", || !is_alive(keeper.keeper));
     assert_eq!(orphans.map(is_alive), [false; 2]);
     let again = Command::new("unshare")
-        .args([
-            "--mount",
-            "sh",
-            "-c",
-            "mount -t cgroup2 none \"$0\" && ! [ -e \"$1\" ]",
-        ])
+        .args(["--mount", "sh", "-c", "mount -t cgroup2 none \"$0\" && ! [ -e \"$1\" ]"])
         .args([&world.path("groups"), Path::new(recorded)])
         .status();
     assert!(!is_root || again.unwrap().success(), "{recorded} is left");
@@ -142,22 +128,12 @@ fn without_a_working_service_manager_the_keeper_starts_the_plain_way() {
         std::os::unix::net::UnixListener::bind(world.path("runtime/systemd/private")).unwrap();
     fs::create_dir(world.path("bin")).unwrap();
     let program = world.path("bin/systemd-run");
-    fs::write(
-        &program,
-        "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n",
-    )
-    .unwrap();
-    fs::set_permissions(
-        &program,
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
+    fs::write(&program, "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
     let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
     command.args(world.start_arguments(NEWEST)).arg("--json");
-    command
-        .env("PATH", path)
-        .env("XDG_RUNTIME_DIR", world.path("runtime"));
+    command.env("PATH", path).env("XDG_RUNTIME_DIR", world.path("runtime"));
     command.env("OSTLER_HOME", world.path(""));
     let keeper = Started::from(&json_of(&command.output().unwrap()));
     assert_eq!(keeper.record["scope"], serde_json::Value::Null);

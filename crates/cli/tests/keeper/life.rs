@@ -24,10 +24,7 @@ fn the_first_request_to_end_waits_for_running_turns() {
             world.path("finished").display()
         );
         let thread = &started["thread"]["id"];
-        client.call(
-            "thread/shellCommand",
-            json!({"threadId": thread, "command": script}),
-        );
+        client.call("thread/shellCommand", json!({"threadId": thread, "command": script}));
         client.read_until("item/started");
 
         let impatient = ["keeper", "stop", &keeper.id, "--wait", "1"];
@@ -42,10 +39,7 @@ fn the_first_request_to_end_waits_for_running_turns() {
         fs::write(world.path("release"), "").unwrap();
         let report = world.json(&["keeper", "stop", &keeper.id]);
         assert_eq!(report["exit"], json!({"code": 0}), "{version}");
-        assert!(
-            world.path("finished").exists(),
-            "{version}: the turn was cut off"
-        );
+        assert!(world.path("finished").exists(), "{version}: the turn was cut off");
         let record = world.record(&keeper.id);
         assert_eq!(record["ended"]["how"], "drained", "{version}");
     }
@@ -79,13 +73,7 @@ fn a_keeper_needs_less_than_8_mb_of_its_own() {
     let private: u64 = text
         .lines()
         .filter(|line| line.starts_with("Private_Clean:") || line.starts_with("Private_Dirty:"))
-        .map(|line| {
-            line.split_whitespace()
-                .nth(1)
-                .unwrap()
-                .parse::<u64>()
-                .unwrap()
-        })
+        .map(|line| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap())
         .sum();
     assert!((1..8_000).contains(&private), "{private} kB:\n{text}");
 }
@@ -142,8 +130,5 @@ fn what_has_ended_is_swept_when_it_is_old_enough() {
     expected.sort();
     assert_eq!(removed, expected);
     let listed = world.listed();
-    assert_eq!(
-        (&listed["id"], &listed["state"]),
-        (&json!(alive.id), &json!("running"))
-    );
+    assert_eq!((&listed["id"], &listed["state"]), (&json!(alive.id), &json!("running")));
 }

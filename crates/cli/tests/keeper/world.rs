@@ -76,9 +76,7 @@ impl World {
         let codex = codex_binary(version);
         let home = self.path("codex-home");
         let words = ["keeper", "start", "--codex", codex.to_str().unwrap()];
-        let words = words
-            .into_iter()
-            .chain(["--codex-home", home.to_str().unwrap()]);
+        let words = words.into_iter().chain(["--codex-home", home.to_str().unwrap()]);
         words.map(str::to_owned).collect()
     }
 
@@ -138,13 +136,7 @@ impl World {
 impl Drop for World {
     /// Independent of the code under test: everything that has this world's path in its environment or arguments.
     fn drop(&mut self) {
-        let needle = self
-            .folder
-            .path()
-            .to_str()
-            .unwrap_or_default()
-            .as_bytes()
-            .to_vec();
+        let needle = self.folder.path().to_str().unwrap_or_default().as_bytes().to_vec();
         for name in ["marked", "bare"] {
             let pid = fs::read_to_string(self.path(name)).unwrap_or_default();
             if let Some(pid) = pid.trim().parse().ok().filter(|pid| is_sleep(*pid)) {
@@ -152,10 +144,7 @@ impl Drop for World {
             }
         }
         for _ in 0..50 {
-            let left: Vec<i32> = pids()
-                .into_iter()
-                .filter(|pid| mentions(*pid, &needle))
-                .collect();
+            let left: Vec<i32> = pids().into_iter().filter(|pid| mentions(*pid, &needle)).collect();
             if left.is_empty() {
                 return;
             }
@@ -273,9 +262,7 @@ pub(crate) fn kill(pid: i32, signal: Signal) {
 pub(crate) fn pids() -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name());
-    names
-        .filter_map(|name| name.to_str()?.parse().ok())
-        .collect()
+    names.filter_map(|name| name.to_str()?.parse().ok()).collect()
 }
 
 /// Whether a living process has `needle` in its environment or its arguments. Never ourselves.

@@ -16,9 +16,7 @@ pub fn detach(program: &Path, folder: &KeeperFolder) -> Result<u32, KeeperError>
     close_fds::set_fds_cloexec(3, &[]);
     let path = folder.keeper_log();
     let words = log::open_private(&path).map_err(KeeperError::file("open", &path))?;
-    let same_words = words
-        .try_clone()
-        .map_err(KeeperError::file("open", &path))?;
+    let same_words = words.try_clone().map_err(KeeperError::file("open", &path))?;
     let child = Command::new(program)
         .args(run_arguments(folder))
         .current_dir("/")

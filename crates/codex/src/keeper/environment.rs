@@ -41,10 +41,7 @@ pub fn codex_environment(
     rule: &EnvironmentRule,
     keeper: &KeeperId,
 ) -> Built {
-    let mut built = Built {
-        variables: Vec::new(),
-        stripped: Vec::new(),
-    };
+    let mut built = Built { variables: Vec::new(), stripped: Vec::new() };
     for (name, value) in environment {
         if name == MARK || (name == "CODEX_HOME" && rule.codex_home.is_some()) {
             continue;
@@ -59,9 +56,7 @@ pub fn codex_environment(
         built.variables.push(("CODEX_HOME".into(), home));
     }
     if !built.variables.iter().any(|(name, _)| name == "RUST_LOG") {
-        built
-            .variables
-            .push(("RUST_LOG".into(), DEFAULT_RUST_LOG.into()));
+        built.variables.push(("RUST_LOG".into(), DEFAULT_RUST_LOG.into()));
     }
     built.variables.push((MARK.into(), keeper.as_str().into()));
     built.stripped.sort();
@@ -70,9 +65,7 @@ pub fn codex_environment(
 
 /// Whether the value of a variable of this name should never be shown, also when Codex gets it.
 pub(super) fn looks_secret(name: &str) -> bool {
-    table::SECRET_NAMES
-        .iter()
-        .any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
+    table::SECRET_NAMES.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
 }
 
 fn verdict(name: &OsStr, value: &OsStr, rule: &EnvironmentRule) -> Verdict {
@@ -151,10 +144,7 @@ mod tests {
             ("DATABASE_URL", "postgres://db"),
             ("INVENTED_SERVICE_SECRET", "1"),
             ("INVENTED_URL", "https://user:word@example.org/x"),
-            (
-                "INVENTED_PLAIN_URL",
-                "https://user@example.org:443/x?a=b:c@d",
-            ),
+            ("INVENTED_PLAIN_URL", "https://user@example.org:443/x?a=b:c@d"),
             ("NOTIFY_SOCKET", "/run/notify"),
             ("OSTLER_API_TOKEN", "1"),
             ("OSTLER_KEEPER", "ffffffff"),
@@ -173,10 +163,7 @@ mod tests {
                     ("AWS_REGION", "eu-central-1"),
                     ("AWS_BEARER_TOKEN_BEDROCK", "1"),
                     ("CODEX_API_KEY", "1"),
-                    (
-                        "INVENTED_PLAIN_URL",
-                        "https://user@example.org:443/x?a=b:c@d"
-                    ),
+                    ("INVENTED_PLAIN_URL", "https://user@example.org:443/x?a=b:c@d"),
                     ("RUST_LOG", "warn"),
                     ("OSTLER_KEEPER", "0123abcd"),
                 ]),
@@ -240,9 +227,6 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/environment.md");
         let text = std::fs::read_to_string(page).unwrap();
         let table = table::as_markdown();
-        assert!(
-            text.contains(&table),
-            "docs/environment.md must hold this table:\n{table}"
-        );
+        assert!(text.contains(&table), "docs/environment.md must hold this table:\n{table}");
     }
 }

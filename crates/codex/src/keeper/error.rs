@@ -18,17 +18,10 @@ pub enum KeeperError {
     UnusablePath { path: PathBuf },
 
     #[error("cannot {action} {}: {source}", path.display())]
-    File {
-        action: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    File { action: &'static str, path: PathBuf, source: std::io::Error },
 
     #[error("cannot {action}: {source}")]
-    System {
-        action: &'static str,
-        source: std::io::Error,
-    },
+    System { action: &'static str, source: std::io::Error },
 
     #[error("cannot run {} as codex: {reason}; give the path of a codex binary", path.display())]
     NotRunnable { path: PathBuf, reason: String },
@@ -37,21 +30,13 @@ pub enum KeeperError {
     KeeperFailed { reason: String, said: String },
 
     #[error("{} ended before it listened ({exit}); is it a codex with app-server?{}", path.display(), last_words(said))]
-    CodexEnded {
-        path: PathBuf,
-        exit: Exit,
-        said: String,
-    },
+    CodexEnded { path: PathBuf, exit: Exit, said: String },
 
     #[error(
         "{} did not listen within {} s and was ended; give it more time or look at what it says{}",
         path.display(), deadline.as_secs_f32(), last_words(said)
     )]
-    NotReady {
-        path: PathBuf,
-        deadline: Duration,
-        said: String,
-    },
+    NotReady { path: PathBuf, deadline: Duration, said: String },
 
     #[error("the record {} cannot be used: {reason}", path.display())]
     BrokenRecord { path: PathBuf, reason: String },
@@ -66,10 +51,7 @@ pub enum KeeperError {
         "{wanted:?} is not the start of one keeper's id but of {}; give more of it",
         names(matches)
     )]
-    Ambiguous {
-        wanted: String,
-        matches: Vec<KeeperId>,
-    },
+    Ambiguous { wanted: String, matches: Vec<KeeperId> },
 
     #[error(
         "keeper {id} is still draining after {} s: codex waits for its running turns; wait on, or end it now",
@@ -89,11 +71,7 @@ impl KeeperError {
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
-        move |source| Self::File {
-            action,
-            path,
-            source,
-        }
+        move |source| Self::File { action, path, source }
     }
 
     pub(super) fn system(action: &'static str) -> impl FnOnce(std::io::Error) -> Self {

@@ -22,10 +22,8 @@ pub struct KeeperId(String);
 
 impl KeeperId {
     pub fn parse(text: &str) -> Option<Self> {
-        let fits = text.len() == 8
-            && text
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let fits =
+            text.len() == 8 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         fits.then(|| Self(text.to_owned()))
     }
 
@@ -93,10 +91,7 @@ impl KeeperFolder {
     /// The folder at `path`, if its name is a keeper's id.
     pub fn at(path: &Path) -> Option<Self> {
         let id = KeeperId::parse(path.file_name()?.to_str()?)?;
-        Some(Self {
-            id,
-            path: path.to_owned(),
-        })
+        Some(Self { id, path: path.to_owned() })
     }
 
     pub fn id(&self) -> &KeeperId {
@@ -159,9 +154,7 @@ impl KeeperFolder {
 pub(super) fn usable(path: &Path) -> Result<&str, KeeperError> {
     match path.to_str() {
         Some(text) if path.is_absolute() => Ok(text),
-        _ => Err(KeeperError::UnusablePath {
-            path: path.to_owned(),
-        }),
+        _ => Err(KeeperError::UnusablePath { path: path.to_owned() }),
     }
 }
 
@@ -171,19 +164,9 @@ mod tests {
 
     #[test]
     fn an_id_is_eight_lower_case_hex_digits() {
-        let texts = [
-            "0123abcd",
-            "0123ABCD",
-            "0123abc",
-            "0123abcde",
-            "../../..",
-            "",
-        ];
+        let texts = ["0123abcd", "0123ABCD", "0123abc", "0123abcde", "../../..", ""];
         let parsed = texts.map(|text| KeeperId::parse(text).map(String::from));
-        assert_eq!(
-            parsed,
-            [Some("0123abcd".to_owned()), None, None, None, None, None]
-        );
+        assert_eq!(parsed, [Some("0123abcd".to_owned()), None, None, None, None, None]);
         assert_ne!(KeeperId::random(), KeeperId::random());
     }
 
@@ -198,10 +181,7 @@ mod tests {
         };
         assert!(KeeperFolder::create(&root(SOCKET_PATH_LIMIT_BYTES)).is_ok());
         let error = KeeperFolder::create(&root(SOCKET_PATH_LIMIT_BYTES + 1)).unwrap_err();
-        assert!(
-            matches!(error, KeeperError::SocketPathTooLong { length: 108, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, KeeperError::SocketPathTooLong { length: 108, .. }), "{error}");
         assert!(error.to_string().contains("107"), "{error}");
     }
 }

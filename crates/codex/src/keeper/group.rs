@@ -123,17 +123,8 @@ fn own_group(mountinfo: &str, cgroup: &str) -> Option<PathBuf> {
 
 /// `mountinfo` writes space, tab, newline and backslash as three octal digits.
 fn unescape(field: &str) -> String {
-    let known = [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ];
-    known
-        .iter()
-        .fold(field.to_owned(), |text, (escaped, plain)| {
-            text.replace(escaped, plain)
-        })
+    let known = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    known.iter().fold(field.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
 }
 
 #[cfg(test)]
@@ -169,11 +160,7 @@ mod tests {
     #[test]
     fn a_group_is_only_ended_under_its_own_name() {
         let id = KeeperId::parse("0123abcd").unwrap();
-        let paths = [
-            "/sys/fs/cgroup/ostler-keeper-0123abcd",
-            "/sys/fs/cgroup",
-            "/",
-        ];
+        let paths = ["/sys/fs/cgroup/ostler-keeper-0123abcd", "/sys/fs/cgroup", "/"];
         let verdicts = paths.map(|path| belongs_to(Path::new(path), &id));
         assert_eq!(verdicts, [true, false, false]);
     }

@@ -51,9 +51,7 @@ pub fn list(root: &Path) -> Result<Vec<Found>, KeeperError> {
     let folders = folders(root).map_err(KeeperError::file("read", root))?;
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
     let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
-    let judged = folders
-        .into_iter()
-        .map(|folder| judge(folder, &table, &boot_id));
+    let judged = folders.into_iter().map(|folder| judge(folder, &table, &boot_id));
     let mut found: Vec<Found> = judged.collect();
     found.sort_by_key(|keeper| {
         let started_at = keeper.record.as_ref().map(|record| record.started_at);
@@ -86,12 +84,9 @@ pub fn descends_from_keeper(root: &Path, pid: i32) -> Result<Option<KeeperId>, K
     let folders = folders(root).map_err(KeeperError::file("read", root))?;
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
     let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
-    let records = folders
-        .iter()
-        .filter_map(|folder| Record::read(folder).ok());
-    let alive: Vec<(KeeperId, Alive)> = records
-        .map(|record| (record.id.clone(), Alive::of(&record, &table, &boot_id)))
-        .collect();
+    let records = folders.iter().filter_map(|folder| Record::read(folder).ok());
+    let alive: Vec<(KeeperId, Alive)> =
+        records.map(|record| (record.id.clone(), Alive::of(&record, &table, &boot_id))).collect();
     let keeper_above = table.ancestry(pid).into_iter().find_map(|process| {
         let identity = Some(process.identity);
         let mut known = alive.iter();
@@ -130,10 +125,7 @@ pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>
 pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, boot_id: &str) -> Found {
     let (record, broken) = match Record::read(&folder) {
         Ok(record) if record.id == *folder.id() => (Some(record), None),
-        Ok(record) => (
-            None,
-            Some(format!("it is the record of keeper {}", record.id)),
-        ),
+        Ok(record) => (None, Some(format!("it is the record of keeper {}", record.id))),
         // A starter that died before its first word leaves a folder without a record.
         Err(KeeperError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             (None, None)
@@ -141,13 +133,8 @@ pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, boot_id: &str) -
         Err(error) => (None, Some(error.to_string())),
     };
     let processes = tree::members(folder.id(), record.as_ref(), table, boot_id);
-    let alive = record
-        .as_ref()
-        .map(|record| Alive::of(record, table, boot_id))
-        .unwrap_or_default();
-    let never_kept = record
-        .as_ref()
-        .is_some_and(|record| record.keeper.is_none());
+    let alive = record.as_ref().map(|record| Alive::of(record, table, boot_id)).unwrap_or_default();
+    let never_kept = record.as_ref().is_some_and(|record| record.keeper.is_none());
     let ended = record.as_ref().and_then(|record| record.ended.clone());
     let condition = match (broken, ended) {
         (Some(reason), _) => Condition::Broken { reason },
@@ -157,12 +144,7 @@ pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, boot_id: &str) -
         (None, Some(ended)) => Condition::Ended(ended),
         (None, None) => Condition::Gone,
     };
-    Found {
-        folder,
-        record,
-        condition,
-        processes,
-    }
+    Found { folder, record, condition, processes }
 }
 
 fn folders(root: &Path) -> io::Result<Vec<KeeperFolder>> {

@@ -13,16 +13,10 @@ pub(super) struct LogLimit {
 }
 
 /// Codex at `RUST_LOG=warn` writes a few kB per turn, so 3 × 4 MiB hold weeks; at `trace` they hold the last minutes.
-pub(super) const CODEX_LOG: LogLimit = LogLimit {
-    file_bytes: 4 * 1024 * 1024,
-    files: 3,
-};
+pub(super) const CODEX_LOG: LogLimit = LogLimit { file_bytes: 4 * 1024 * 1024, files: 3 };
 
 /// A keeper says about ten lines in its life; only a flood of signals could fill this.
-pub(super) const KEEPER_LOG: LogLimit = LogLimit {
-    file_bytes: 64 * 1024,
-    files: 2,
-};
+pub(super) const KEEPER_LOG: LogLimit = LogLimit { file_bytes: 64 * 1024, files: 2 };
 
 /// Mode 0600, because Codex may print what it should not. What cannot be written (a full disk) is counted and dropped.
 #[derive(Debug)]
@@ -36,13 +30,7 @@ pub(super) struct RotatingLog {
 
 impl RotatingLog {
     pub(super) fn new(path: PathBuf, limit: LogLimit) -> Self {
-        Self {
-            path,
-            limit,
-            file: None,
-            file_bytes: 0,
-            lost_bytes: 0,
-        }
+        Self { path, limit, file: None, file_bytes: 0, lost_bytes: 0 }
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
@@ -99,11 +87,7 @@ impl RotatingLog {
 
 /// Opens a log for appending; only its owner may read it.
 pub(super) fn open_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
 /// The last whole lines of a log, at most `limit_bytes` of it; nothing if there is no log.
@@ -156,10 +140,7 @@ mod tests {
         files.iter().map(pair).collect()
     }
 
-    const SMALL: LogLimit = LogLimit {
-        file_bytes: 10,
-        files: 3,
-    };
+    const SMALL: LogLimit = LogLimit { file_bytes: 10, files: 3 };
 
     #[test]
     fn only_the_newest_files_are_kept_and_only_for_us() {
@@ -171,11 +152,7 @@ mod tests {
         }
         assert_eq!(
             contents(directory.path()),
-            owned(&[
-                ("log", "four\n5\n"),
-                ("log.1", "three 12\n"),
-                ("log.2", "two 1234\n")
-            ])
+            owned(&[("log", "four\n5\n"), ("log.1", "three 12\n"), ("log.2", "two 1234\n")])
         );
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -192,9 +169,6 @@ mod tests {
         log.append(b"678");
         fs::create_dir(&folder).unwrap();
         log.append(b"later\n");
-        assert_eq!(
-            contents(&folder),
-            owned(&[("log", "\n[8 bytes are missing here]\nlater\n")])
-        );
+        assert_eq!(contents(&folder), owned(&[("log", "\n[8 bytes are missing here]\nlater\n")]));
     }
 }

@@ -89,9 +89,7 @@ impl ProcessTable {
     }
 
     pub(super) fn get(&self, identity: ProcessIdentity) -> Option<&Process> {
-        self.processes
-            .get(&identity.pid)
-            .filter(|process| process.identity == identity)
+        self.processes.get(&identity.pid).filter(|process| process.identity == identity)
     }
 
     /// Everything below `pid`, without itself.
@@ -115,10 +113,7 @@ impl ProcessTable {
         let mut found: Vec<&Process> = Vec::new();
         let mut next = self.processes.get(&pid);
         while let Some(process) = next {
-            if found
-                .iter()
-                .any(|earlier| earlier.identity == process.identity)
-            {
+            if found.iter().any(|earlier| earlier.identity == process.identity) {
                 break;
             }
             found.push(process);
@@ -197,10 +192,7 @@ mod tests {
     fn a_name_may_try_to_look_like_fields() {
         let stat = b"42 (a) R 1 (b)) S 7 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2";
         let process = Process {
-            identity: ProcessIdentity {
-                pid: 42,
-                start_ticks: 9876,
-            },
+            identity: ProcessIdentity { pid: 42, start_ticks: 9876 },
             parent: 7,
             name: "a) R 1 (b)".to_owned(),
         };
@@ -213,11 +205,8 @@ mod tests {
 
     #[test]
     fn a_child_is_found_below_us_and_with_its_mark() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("1000")
-            .env(MARK, "0123abcd")
-            .spawn()
-            .unwrap();
+        let mut child =
+            std::process::Command::new("sleep").arg("1000").env(MARK, "0123abcd").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
         let identity = ProcessIdentity::of(pid).unwrap();
@@ -225,45 +214,29 @@ mod tests {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
         let table = loop {
             let table = ProcessTable::read().unwrap();
-            if table
-                .get(identity)
-                .is_some_and(|process| process.name == "sleep")
-            {
+            if table.get(identity).is_some_and(|process| process.name == "sleep") {
                 break table;
             }
             assert!(std::time::Instant::now() < deadline, "sleep never started");
             std::thread::yield_now();
         };
-        let below: Vec<_> = table
-            .descendants(own)
-            .iter()
-            .map(|process| process.identity)
-            .collect();
+        let below: Vec<_> = table.descendants(own).iter().map(|process| process.identity).collect();
         let marked: Vec<_> = table
             .marked()
             .into_iter()
             .map(|(id, process)| (id.to_string(), process.identity))
             .filter(|(id, _)| id == "0123abcd")
             .collect();
-        let above: Vec<_> = table
-            .ancestry(pid)
-            .iter()
-            .map(|process| process.identity.pid)
-            .collect();
-        let reused = ProcessIdentity {
-            start_ticks: identity.start_ticks + 1,
-            ..identity
-        };
+        let above: Vec<_> =
+            table.ancestry(pid).iter().map(|process| process.identity.pid).collect();
+        let reused = ProcessIdentity { start_ticks: identity.start_ticks + 1, ..identity };
         let spared = reused.signal(Signal::KILL).is_ok() && identity.is_alive();
         identity.signal(Signal::KILL).unwrap();
         child.wait().unwrap();
         assert!(below.contains(&identity), "{below:?}");
         assert_eq!(marked, [("0123abcd".to_owned(), identity)]);
         assert_eq!(above.get(..2), Some(&[pid, own][..]));
-        assert!(
-            spared,
-            "a signal for another start time reached the process"
-        );
+        assert!(spared, "a signal for another start time reached the process");
         assert!(!identity.is_alive());
     }
 }

@@ -177,10 +177,7 @@ mod tests {
             state: State::Running,
             boot_id: "b".to_owned(),
             started_at: "2026-11-15T20:00:00Z".parse().unwrap(),
-            started_by: ProcessIdentity {
-                pid: 7,
-                start_ticks: 70,
-            },
+            started_by: ProcessIdentity { pid: 7, start_ticks: 70 },
             codex_path: "/opt/codex".into(),
             codex_version: None,
             codex_home: None,
@@ -205,10 +202,7 @@ mod tests {
     #[test]
     fn a_newer_schema_is_refused_by_its_number() {
         let reason = Record::from_json(b"{\"schema\": 2, \"id\": [\"unlike ours\"]}").unwrap_err();
-        assert_eq!(
-            reason,
-            "it has schema 2 and this ostler knows 1; use a newer ostler"
-        );
+        assert_eq!(reason, "it has schema 2 and this ostler knows 1; use a newer ostler");
     }
 
     #[test]
@@ -229,10 +223,8 @@ mod tests {
         };
         record.write(&folder).unwrap();
         assert_eq!(Record::read(&folder).unwrap(), record);
-        let names: Vec<_> = fs::read_dir(&path)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
+        let names: Vec<_> =
+            fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["record.json"]);
     }
 }

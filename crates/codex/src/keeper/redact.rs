@@ -43,9 +43,7 @@ fn redact_line(line: &str) -> String {
     let mut redacted = String::new();
     let mut rest = line;
     while !rest.is_empty() {
-        let word_end = rest
-            .find(|character| !is_part(character))
-            .unwrap_or(rest.len());
+        let word_end = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(word_end);
         let is_token = word.len() >= 2 * SHORTEST_SECRET_BYTES
             && TOKEN_STARTS.iter().any(|start| word.starts_with(start));
@@ -65,10 +63,7 @@ fn without_escapes(text: &str) -> String {
     while let Some(character) = characters.next() {
         if character == '\u{1b}' {
             if characters.next_if_eq(&'[').is_some() {
-                while characters
-                    .next()
-                    .is_some_and(|next| !next.is_ascii_alphabetic())
-                {}
+                while characters.next().is_some_and(|next| !next.is_ascii_alphabetic()) {}
             }
         } else if !character.is_control() || character == '\n' || character == '\t' {
             plain.push(character);

@@ -112,9 +112,7 @@ impl<'a> Keeper<'a> {
         let socket = self.folder.socket();
         let address = format!("unix://{}", usable(&socket)?);
         let (reader, writer) = io::pipe().map_err(KeeperError::system("make a pipe"))?;
-        let same_writer = writer
-            .try_clone()
-            .map_err(KeeperError::system("make a pipe"))?;
+        let same_writer = writer.try_clone().map_err(KeeperError::system("make a pipe"))?;
         let mut command = Command::new(&self.record.codex_path);
         command
             .arg("app-server")
@@ -201,9 +199,7 @@ impl<'a> Keeper<'a> {
         for _ in 0..64 {
             match output.try_read(buffer) {
                 Ok(0) | Err(_) => return,
-                Ok(length) => self
-                    .codex_log
-                    .append(buffer.get(..length).unwrap_or_default()),
+                Ok(length) => self.codex_log.append(buffer.get(..length).unwrap_or_default()),
             }
         }
     }
@@ -211,12 +207,8 @@ impl<'a> Keeper<'a> {
     fn codex_ended(&mut self, exit: Exit) {
         self.say(&format!("codex ended: {exit}"));
         self.record.state = State::Ending;
-        self.record.ended = Some(Ended {
-            at: Timestamp::now(),
-            exit,
-            how: self.phase.how_ended(),
-            leftovers: 0,
-        });
+        self.record.ended =
+            Some(Ended { at: Timestamp::now(), exit, how: self.phase.how_ended(), leftovers: 0 });
         self.save_or_say();
     }
 
@@ -246,11 +238,7 @@ impl<'a> Keeper<'a> {
             }
             let left: Vec<ProcessIdentity> = ProcessTable::read()
                 .map(|table| {
-                    table
-                        .descendants(own_pid())
-                        .iter()
-                        .map(|left| left.identity)
-                        .collect()
+                    table.descendants(own_pid()).iter().map(|left| left.identity).collect()
                 })
                 .unwrap_or_default();
             if Instant::now() >= deadline {
@@ -288,19 +276,14 @@ impl<'a> Keeper<'a> {
                 self.record.control_group = Some(group.path().to_owned());
                 self.group = Some(group);
             }
-            Err(reason) => self
-                .record
-                .notes
-                .push(format!("no control group: {reason}")),
+            Err(reason) => self.record.notes.push(format!("no control group: {reason}")),
         }
     }
 
     fn leave_group(&mut self) {
         if let Some(Err(error)) = self.group.as_ref().map(ControlGroup::leave) {
             // Then ending the group would end the keeper too; the sweep over its children must do.
-            self.record
-                .notes
-                .push(format!("no control group: cannot leave it: {error}"));
+            self.record.notes.push(format!("no control group: cannot leave it: {error}"));
             self.record.control_group = None;
             self.group = None;
         }

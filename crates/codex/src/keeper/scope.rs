@@ -30,10 +30,7 @@ impl Scope {
             .filter(|folder| folder.is_absolute())
             .map(|folder| folder.join("systemd-run"))
             .find(|candidate| is_executable(candidate))?;
-        Some(Self {
-            unit: format!("ostler-keeper-{id}.scope"),
-            program,
-        })
+        Some(Self { unit: format!("ostler-keeper-{id}.scope"), program })
     }
 
     pub(super) fn program(&self) -> &Path {
@@ -50,9 +47,7 @@ impl Scope {
 
 fn variable<'a>(environment: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
     let found = environment.iter().find(|(candidate, _)| candidate == name);
-    found
-        .map(|(_, value)| value.as_os_str())
-        .filter(|value| !value.is_empty())
+    found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -72,10 +67,7 @@ mod tests {
         let id = KeeperId::parse("0123abcd").unwrap();
         let environment = [
             ("XDG_RUNTIME_DIR".into(), place.into()),
-            (
-                "PATH".into(),
-                std::env::join_paths([Path::new("relative"), place]).unwrap(),
-            ),
+            ("PATH".into(), std::env::join_paths([Path::new("relative"), place]).unwrap()),
         ];
         let program = place.join("systemd-run");
         fs::write(&program, "").unwrap();

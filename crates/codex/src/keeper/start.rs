@@ -79,10 +79,7 @@ async fn launch(
     let mut record = first_record(request, folder, variables, withheld)?;
     record.scope = scope.as_ref().map(|scope| scope.unit.clone());
     record.write(folder)?;
-    let pid = match (
-        first_stage(request, folder, variables, scope.as_ref()).await,
-        &scope,
-    ) {
+    let pid = match (first_stage(request, folder, variables, scope.as_ref()).await, &scope) {
         (Err(KeeperError::KeeperFailed { reason, said }), Some(scope)) => {
             let note = format!("not started as {}: {reason} {said}", scope.unit);
             record.notes.push(redact(&note, variables));
@@ -106,9 +103,7 @@ fn first_record(
         KeeperError::system("read /proc of this process")(std::io::ErrorKind::NotFound.into())
     })?;
     let mut homes = variables.iter().filter(|(name, _)| name == "CODEX_HOME");
-    let withheld = withheld
-        .iter()
-        .map(|name| name.to_string_lossy().into_owned());
+    let withheld = withheld.iter().map(|name| name.to_string_lossy().into_owned());
     Ok(Record {
         schema: SCHEMA,
         id: folder.id().clone(),
@@ -158,14 +153,9 @@ async fn first_stage(
         .kill_on_drop(true);
     let failed = |reason: String| KeeperError::KeeperFailed {
         reason,
-        said: redact(
-            &log::tail(&folder.keeper_log(), LAST_WORDS_BYTES),
-            variables,
-        ),
+        said: redact(&log::tail(&folder.keeper_log(), LAST_WORDS_BYTES), variables),
     };
-    let mut child = command
-        .spawn()
-        .map_err(KeeperError::file("start", &request.program))?;
+    let mut child = command.spawn().map_err(KeeperError::file("start", &request.program))?;
     let talk = async {
         let mut answer = String::new();
         if let Some(stdout) = child.stdout.take() {
@@ -223,11 +213,7 @@ async fn wait_until_ready(
         if Instant::now() >= deadline {
             let deadline = request.ready_deadline;
             let said = last_words(&folder.codex_log());
-            return Err(KeeperError::NotReady {
-                path,
-                deadline,
-                said,
-            });
+            return Err(KeeperError::NotReady { path, deadline, said });
         }
         sleep(LOOK_AGAIN).await;
     }

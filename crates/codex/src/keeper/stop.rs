@@ -40,17 +40,11 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
     let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
     // The keeper may have written since `found` was judged; what cannot be read now may have been readable then.
-    let record = Record::read(&found.folder)
-        .ok()
-        .or_else(|| found.record.clone());
+    let record = Record::read(&found.folder).ok().or_else(|| found.record.clone());
     let before = tree::members(id, record.as_ref(), &table, &boot_id);
-    let alive = record
-        .as_ref()
-        .map(|record| Alive::of(record, &table, &boot_id))
-        .unwrap_or_default();
-    let draining = record
-        .as_ref()
-        .is_some_and(|record| record.state == State::Draining);
+    let alive =
+        record.as_ref().map(|record| Alive::of(record, &table, &boot_id)).unwrap_or_default();
+    let draining = record.as_ref().is_some_and(|record| record.state == State::Draining);
 
     match (alive.keeper, alive.codex, mode) {
         (Some(keeper), _, StopMode::Drain { deadline }) => {
@@ -76,10 +70,7 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
         .map_err(KeeperError::system("read the process table"))?;
     if !left.is_empty() {
         let pids = left.iter().map(|process| process.identity.pid).collect();
-        return Err(KeeperError::LeftOver {
-            id: id.clone(),
-            pids,
-        });
+        return Err(KeeperError::LeftOver { id: id.clone(), pids });
     }
     let record = settle(found, record);
     let mut ended = before;
@@ -88,9 +79,7 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
     ended.dedup_by_key(|process| process.identity);
     Ok(StopReport {
         id: id.clone(),
-        exit: record
-            .and_then(|record| record.ended)
-            .map(|ended| ended.exit),
+        exit: record.and_then(|record| record.ended).map(|ended| ended.exit),
         ended,
     })
 }
@@ -102,9 +91,7 @@ async fn ask_and_wait(
     patience: Duration,
 ) -> Result<bool, KeeperError> {
     if let Some(signal) = request {
-        process
-            .signal(signal)
-            .map_err(KeeperError::system("signal the keeper"))?;
+        process.signal(signal).map_err(KeeperError::system("signal the keeper"))?;
     }
     let deadline = Instant::now() + patience;
     while process.is_alive() {

@@ -50,17 +50,10 @@ pub(super) fn members(
     table: &ProcessTable,
     boot_id: &str,
 ) -> Vec<Process> {
-    let alive = record
-        .map(|record| Alive::of(record, table, boot_id))
-        .unwrap_or_default();
+    let alive = record.map(|record| Alive::of(record, table, boot_id)).unwrap_or_default();
     let marked = table.marked().into_iter().filter(|(mark, _)| mark == id);
     let mut roots: Vec<i32> = marked.map(|(_, process)| process.identity.pid).collect();
-    roots.extend(
-        [alive.keeper, alive.codex]
-            .into_iter()
-            .flatten()
-            .map(|found| found.pid),
-    );
+    roots.extend([alive.keeper, alive.codex].into_iter().flatten().map(|found| found.pid));
     let group = record.and_then(|record| record.control_group.as_deref());
     if let Some(path) = group.filter(|path| group::belongs_to(path, id)) {
         roots.extend(group::members(path));

@@ -122,10 +122,7 @@ mod tests {
 
     #[test]
     fn unknown_forms_are_kept_by_name() {
-        let rules = GranularApproval {
-            rules: true,
-            ..GranularApproval::default()
-        };
+        let rules = GranularApproval { rules: true, ..GranularApproval::default() };
 
         assert_eq!(
             [

@@ -34,29 +34,19 @@ pub fn ask(request: &ServerRequest<'_>) -> Ask {
             account: request.previous_account_id.clone(),
         }),
         ServerRequest::Attestation => other("attestation/generate"),
-        ServerRequest::CurrentTime(request) => Ask {
-            thread: request.thread_id.clone(),
-            ..other("currentTime/read")
-        },
+        ServerRequest::CurrentTime(request) => {
+            Ask { thread: request.thread_id.clone(), ..other("currentTime/read") }
+        }
         ServerRequest::Unreadable { method, .. } | ServerRequest::Other { method } => other(method),
     }
 }
 
 fn bare(kind: AskKind) -> Ask {
-    Ask {
-        thread: None,
-        turn: None,
-        item: None,
-        reason: None,
-        kind,
-        offers: Vec::new(),
-    }
+    Ask { thread: None, turn: None, item: None, reason: None, kind, offers: Vec::new() }
 }
 
 fn other(method: &str) -> Ask {
-    bare(AskKind::Other {
-        name: method.to_owned(),
-    })
+    bare(AskKind::Other { name: method.to_owned() })
 }
 
 fn command(request: &CommandApproval) -> Ask {
@@ -74,10 +64,7 @@ fn command(request: &CommandApproval) -> Ask {
                 host: target.host.clone(),
                 protocol: target.protocol.clone(),
             }),
-            extra: request
-                .additional_permissions
-                .as_ref()
-                .map(Permissions::from),
+            extra: request.additional_permissions.as_ref().map(Permissions::from),
         }),
         offers: command_offers(request),
     }
@@ -111,12 +98,12 @@ fn decision(wire: &CommandDecision) -> Decision {
     match wire {
         CommandDecision::Accept => Decision::Once,
         CommandDecision::AcceptForSession => Decision::Session,
-        CommandDecision::AcceptWithExecpolicyAmendment {
-            execpolicy_amendment,
-        } => Decision::Always(Remember::CommandPrefix(execpolicy_amendment.clone())),
-        CommandDecision::ApplyNetworkPolicyAmendment {
-            network_policy_amendment,
-        } => host(network_policy_amendment),
+        CommandDecision::AcceptWithExecpolicyAmendment { execpolicy_amendment } => {
+            Decision::Always(Remember::CommandPrefix(execpolicy_amendment.clone()))
+        }
+        CommandDecision::ApplyNetworkPolicyAmendment { network_policy_amendment } => {
+            host(network_policy_amendment)
+        }
         CommandDecision::Decline => Decision::Deny,
         CommandDecision::Cancel => Decision::Cancel,
     }
@@ -139,12 +126,7 @@ fn file_change(request: &FileChangeApproval) -> Ask {
             files: Vec::new(),
             grant_root: request.grant_root.clone(),
         }),
-        offers: vec![
-            Decision::Once,
-            Decision::Session,
-            Decision::Deny,
-            Decision::Cancel,
-        ],
+        offers: vec![Decision::Once, Decision::Session, Decision::Deny, Decision::Cancel],
     }
 }
 
@@ -201,16 +183,10 @@ fn elicitation(request: &Elicitation) -> Ask {
         offers.extend(persists("always").then_some(Decision::Always(Remember::Tool)));
         ElicitationWant::ToolApproval {
             tool: meta.tool_name,
-            arguments: meta
-                .tool_params
-                .map(|arguments| arguments.text().to_owned()),
+            arguments: meta.tool_params.map(|arguments| arguments.text().to_owned()),
         }
     } else {
-        match (
-            request.mode.as_str(),
-            &request.requested_schema,
-            &request.url,
-        ) {
+        match (request.mode.as_str(), &request.requested_schema, &request.url) {
             ("form", Some(schema), _) => ElicitationWant::Form(form::fields(schema)),
             ("url", _, Some(url)) => {
                 offers.push(Decision::Once);
@@ -245,10 +221,10 @@ fn tool_call(request: &ToolCall) -> Ask {
             call,
             namespace: request.namespace.clone(),
             tool: request.tool.clone(),
-            arguments: request.arguments.as_ref().map_or_else(
-                || "null".to_owned(),
-                |arguments| arguments.text().to_owned(),
-            ),
+            arguments: request
+                .arguments
+                .as_ref()
+                .map_or_else(|| "null".to_owned(), |arguments| arguments.text().to_owned()),
         }),
         offers: vec![Decision::Deny],
     }
@@ -264,12 +240,7 @@ fn legacy_patch(request: &LegacyPatchApproval) -> Ask {
             files: request.files(),
             grant_root: request.grant_root.clone(),
         }),
-        offers: vec![
-            Decision::Once,
-            Decision::Session,
-            Decision::Deny,
-            Decision::Cancel,
-        ],
+        offers: vec![Decision::Once, Decision::Session, Decision::Deny, Decision::Cancel],
     }
 }
 
@@ -284,11 +255,6 @@ fn legacy_command(request: &LegacyCommandApproval) -> Ask {
             cwd: request.cwd.clone(),
             ..CommandAsk::default()
         }),
-        offers: vec![
-            Decision::Once,
-            Decision::Session,
-            Decision::Deny,
-            Decision::Cancel,
-        ],
+        offers: vec![Decision::Once, Decision::Session, Decision::Deny, Decision::Cancel],
     }
 }

@@ -135,19 +135,12 @@ mod tests {
     }
 
     fn class(word: ErrorWord) -> ErrorClass {
-        ErrorClass {
-            word,
-            http_status_code: None,
-            turn_kind: None,
-        }
+        ErrorClass { word, http_status_code: None, turn_kind: None }
     }
 
     #[test]
     fn words_and_one_key_objects_are_both_read() {
-        assert_eq!(
-            read("\"usageLimitExceeded\""),
-            Some(class(ErrorWord::UsageLimitExceeded))
-        );
+        assert_eq!(read("\"usageLimitExceeded\""), Some(class(ErrorWord::UsageLimitExceeded)));
         assert_eq!(
             read(r#"{"httpConnectionFailed":{"httpStatusCode":503}}"#),
             Some(ErrorClass {

@@ -91,18 +91,12 @@ impl Property {
 
     fn options(&self) -> Vec<FormOption> {
         let named = self.one_of.iter().chain(&self.any_of);
-        let named = named.map(|option| FormOption {
-            value: option.value.clone(),
-            title: option.title.clone(),
+        let named = named
+            .map(|option| FormOption { value: option.value.clone(), title: option.title.clone() });
+        let plain = self.words.iter().enumerate().map(|(index, word)| FormOption {
+            value: word.clone(),
+            title: self.enum_names.get(index).cloned(),
         });
-        let plain = self
-            .words
-            .iter()
-            .enumerate()
-            .map(|(index, word)| FormOption {
-                value: word.clone(),
-                title: self.enum_names.get(index).cloned(),
-            });
         named.chain(plain).collect()
     }
 }
@@ -117,10 +111,7 @@ mod tests {
     use super::{Json, content, fields};
 
     fn option(value: &str, title: Option<&str>) -> FormOption {
-        FormOption {
-            value: value.into(),
-            title: title.map(Into::into),
-        }
+        FormOption { value: value.into(), title: title.map(Into::into) }
     }
 
     #[test]
@@ -139,10 +130,8 @@ mod tests {
         )
         .unwrap();
 
-        let kinds: Vec<_> = fields(&schema)
-            .into_iter()
-            .map(|field| (field.name, field.kind))
-            .collect();
+        let kinds: Vec<_> =
+            fields(&schema).into_iter().map(|field| (field.name, field.kind)).collect();
 
         assert_eq!(
             kinds,
@@ -156,21 +145,12 @@ mod tests {
                     ])
                 ),
                 ("height", FormFieldKind::Number),
-                (
-                    "many",
-                    FormFieldKind::Choices(vec![option("a", None), option("b", None)])
-                ),
+                ("many", FormFieldKind::Choices(vec![option("a", None), option("b", None)])),
                 ("moon", FormFieldKind::Other("crater".into())),
                 ("name", FormFieldKind::Text),
-                (
-                    "size",
-                    FormFieldKind::Choice(vec![option("s", Some("Small"))])
-                ),
+                ("size", FormFieldKind::Choice(vec![option("s", Some("Small"))])),
                 ("sure", FormFieldKind::Boolean),
-                (
-                    "titled",
-                    FormFieldKind::Choices(vec![option("x", Some("X"))])
-                ),
+                ("titled", FormFieldKind::Choices(vec![option("x", Some("X"))])),
             ]
             .map(|(name, kind)| (name.to_owned(), kind))
         );

@@ -134,9 +134,7 @@ struct Header {
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, UnreadableItem> {
-    lenient::message(raw).map_err(|error| UnreadableItem {
-        reason: error.to_string(),
-    })
+    lenient::message(raw).map_err(|error| UnreadableItem { reason: error.to_string() })
 }
 
 #[cfg(test)]
@@ -159,12 +157,7 @@ mod tests {
         let item = Item::parse(&raw).unwrap();
 
         assert_eq!(
-            (
-                item.id.as_str(),
-                item.type_name.as_str(),
-                &item.body,
-                item.raw.get()
-            ),
+            (item.id.as_str(), item.type_name.as_str(), &item.body, item.raw.get()),
             ("i1", "holodeck", &ItemBody::Other, text)
         );
     }
@@ -191,9 +184,8 @@ mod tests {
             r#"{"type":"mcpToolCall","id":"m","server":"s","tool":"t","arguments":{"a": 1.0},"status":"failed","error":{"message":"no"},"durationMs":5}"#,
         );
 
-        let ItemBody::McpToolCall(McpToolCall {
-            arguments, error, ..
-        }) = Item::parse(&raw).unwrap().body
+        let ItemBody::McpToolCall(McpToolCall { arguments, error, .. }) =
+            Item::parse(&raw).unwrap().body
         else {
             panic!("not a tool call");
         };
@@ -206,13 +198,8 @@ mod tests {
 
     #[test]
     fn what_has_no_type_or_no_id_is_no_item() {
-        for text in [
-            "3",
-            "{}",
-            r#"{"type":"plan"}"#,
-            r#"{"id":"x"}"#,
-            r#"{"id":1,"type":"plan"}"#,
-        ] {
+        for text in ["3", "{}", r#"{"type":"plan"}"#, r#"{"id":"x"}"#, r#"{"id":1,"type":"plan"}"#]
+        {
             assert!(Item::parse(&raw(text)).is_err(), "{text}");
         }
     }

@@ -44,16 +44,10 @@ impl LegacyPatchApproval {
             change: match change.kind.as_str() {
                 "add" => FileChangeKind::Add,
                 "delete" => FileChangeKind::Delete,
-                "update" => FileChangeKind::Update {
-                    moved_to: change.move_path.clone(),
-                },
+                "update" => FileChangeKind::Update { moved_to: change.move_path.clone() },
                 other => FileChangeKind::Other(other.to_owned()),
             },
-            diff: change
-                .unified_diff
-                .clone()
-                .or(change.content.clone())
-                .unwrap_or_default(),
+            diff: change.unified_diff.clone().or(change.content.clone()).unwrap_or_default(),
         };
         self.file_changes.iter().map(diff).collect()
     }

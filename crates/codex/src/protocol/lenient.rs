@@ -58,10 +58,7 @@ where
     T: Deserialize<'de>,
 {
     let elements: Vec<&'de RawValue> = list(deserializer)?;
-    Ok(elements
-        .into_iter()
-        .filter_map(|raw| message(raw).ok())
-        .collect())
+    Ok(elements.into_iter().filter_map(|raw| message(raw).ok()).collect())
 }
 
 /// The entries whose value is an object of the expected shape; none if the field is not an object.
@@ -72,11 +69,7 @@ where
 {
     let entries: Option<BTreeMap<String, &'de RawValue>> = option(deserializer)?;
     let read = |(name, raw)| Some((name, message(raw).ok()?));
-    Ok(entries
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(read)
-        .collect())
+    Ok(entries.unwrap_or_default().into_iter().filter_map(read).collect())
 }
 
 /// The field if it is text, borrowed where it has no escapes.
@@ -117,10 +110,7 @@ where
 {
     let elements: Option<Vec<&'de RawValue>> = option(deserializer)?;
     Ok(elements.map(|elements| {
-        elements
-            .into_iter()
-            .filter_map(|raw| serde_json::from_str(raw.get()).ok())
-            .collect()
+        elements.into_iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect()
     }))
 }
 
@@ -170,13 +160,7 @@ mod tests {
             r#"{"text":{"a":[1]},"number":7,"list":3,"maybe":true,"object":"x","inner":1,"objects":{},"map":[],"new":0}"#,
         );
 
-        assert_eq!(
-            view,
-            View {
-                number: 7,
-                ..View::default()
-            }
-        );
+        assert_eq!(view, View { number: 7, ..View::default() });
     }
 
     #[test]
@@ -184,13 +168,7 @@ mod tests {
         let view =
             read(r#"{"object":[1],"inner":[2],"objects":[[3],{"number":4}],"map":{"a":[5]}}"#);
 
-        assert_eq!(
-            view,
-            View {
-                objects: vec![Inner { number: 4 }],
-                ..View::default()
-            }
-        );
+        assert_eq!(view, View { objects: vec![Inner { number: 4 }], ..View::default() });
     }
 
     #[test]

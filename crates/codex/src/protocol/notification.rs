@@ -137,13 +137,7 @@ mod tests {
             panic!("not a delta");
         };
 
-        assert!(
-            matches!(
-                (delta, item_id),
-                (Cow::Borrowed("plain"), Cow::Borrowed("i"))
-            ),
-            "copied"
-        );
+        assert!(matches!((delta, item_id), (Cow::Borrowed("plain"), Cow::Borrowed("i"))), "copied");
     }
 
     #[test]
@@ -164,9 +158,7 @@ mod tests {
     fn a_method_we_do_not_know_is_passed_on_by_name() {
         assert_eq!(
             parse_notification("moon/phase/changed", &raw("[1]")),
-            Notification::Other {
-                method: "moon/phase/changed"
-            }
+            Notification::Other { method: "moon/phase/changed" }
         );
     }
 }

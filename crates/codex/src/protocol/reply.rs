@@ -96,11 +96,7 @@ pub struct ToolCallReply {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ToolCallOutput {
     InputText { text: String },
     InputImage { image_url: String },
@@ -110,9 +106,7 @@ impl From<&ToolOutput> for ToolCallOutput {
     fn from(output: &ToolOutput) -> Self {
         match output {
             ToolOutput::Text(text) => Self::InputText { text: text.clone() },
-            ToolOutput::ImageUrl(url) => Self::InputImage {
-                image_url: url.clone(),
-            },
+            ToolOutput::ImageUrl(url) => Self::InputImage { image_url: url.clone() },
         }
     }
 }
@@ -144,9 +138,7 @@ pub struct AttestationReply {
 
 impl fmt::Debug for AttestationReply {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("AttestationReply")
-            .finish_non_exhaustive()
+        formatter.debug_struct("AttestationReply").finish_non_exhaustive()
     }
 }
 

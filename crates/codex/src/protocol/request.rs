@@ -26,23 +26,11 @@ pub trait ClientRequest: Serialize {
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error("codex {version} does not take {method}; use codex {known}")]
-    Method {
-        method: &'static str,
-        version: CodexVersion,
-        known: Known,
-    },
+    Method { method: &'static str, version: CodexVersion, known: Known },
     #[error("codex {version} would ignore `{field}` of {method}; use codex {known}")]
-    Field {
-        method: &'static str,
-        field: &'static str,
-        version: CodexVersion,
-        known: Known,
-    },
+    Field { method: &'static str, field: &'static str, version: CodexVersion, known: Known },
     #[error("params of {method} do not fit into json")]
-    Json {
-        method: &'static str,
-        source: serde_json::Error,
-    },
+    Json { method: &'static str, source: serde_json::Error },
 }
 
 /// The params of a request as this version of Codex takes them: what it does not know is left out if that is harmless,
@@ -51,30 +39,16 @@ pub fn prepare<R: ClientRequest>(
     request: &R,
     version: &CodexVersion,
 ) -> Result<Box<RawValue>, PrepareError> {
-    let json = |source| PrepareError::Json {
-        method: R::METHOD,
-        source,
-    };
+    let json = |source| PrepareError::Json { method: R::METHOD, source };
     let mut params = serde_json::to_value(request).map_err(json)?;
     for rule in versions::broken_rules(R::METHOD, version) {
         let (version, known) = (version.clone(), rule.known);
         let Some(field) = rule.field else {
-            return Err(PrepareError::Method {
-                method: R::METHOD,
-                version,
-                known,
-            });
+            return Err(PrepareError::Method { method: R::METHOD, version, known });
         };
-        let removed = params
-            .as_object_mut()
-            .and_then(|params| params.remove(field));
+        let removed = params.as_object_mut().and_then(|params| params.remove(field));
         if removed.is_some() && rule.otherwise == Otherwise::Refuse {
-            return Err(PrepareError::Field {
-                method: R::METHOD,
-                field,
-                version,
-                known,
-            });
+            return Err(PrepareError::Field { method: R::METHOD, field, version, known });
         }
     }
     shape_permissions(&mut params, version.permissions_shape());
@@ -168,16 +142,10 @@ mod tests {
 
     #[test]
     fn a_method_is_only_sent_to_versions_known_to_have_it() {
-        let rollback = ThreadRollback {
-            thread_id: ThreadId::new("t"),
-            num_turns: 1,
-        };
+        let rollback = ThreadRollback { thread_id: ThreadId::new("t"), num_turns: 1 };
         let items = ThreadItemsList::new(ThreadId::new("t"));
 
-        assert_eq!(
-            prepared(&rollback, "0.130.0"),
-            Ok(json!({"threadId": "t", "numTurns": 1}))
-        );
+        assert_eq!(prepared(&rollback, "0.130.0"), Ok(json!({"threadId": "t", "numTurns": 1})));
         assert_eq!(
             [prepared(&rollback, "0.166.0"), prepared(&items, "0.142.5")],
             [
@@ -190,19 +158,14 @@ mod tests {
 
     #[test]
     fn a_permission_profile_is_named_in_the_shape_of_the_version() {
-        let start = ThreadStart {
-            permissions: Some(":read-only".into()),
-            ..ThreadStart::default()
-        };
+        let start =
+            ThreadStart { permissions: Some(":read-only".into()), ..ThreadStart::default() };
 
         assert_eq!(
             prepared(&start, "0.130.0"),
             Ok(json!({"permissions": {"type": "profile", "id": ":read-only"}}))
         );
-        assert_eq!(
-            prepared(&start, "0.142.5"),
-            Ok(json!({"permissions": ":read-only"}))
-        );
+        assert_eq!(prepared(&start, "0.142.5"), Ok(json!({"permissions": ":read-only"})));
         assert!(prepared(&start, "0.125.0").is_err());
     }
 }

@@ -123,12 +123,8 @@ pub enum NetworkPolicyAction {
 pub enum CommandDecision {
     Accept,
     AcceptForSession,
-    AcceptWithExecpolicyAmendment {
-        execpolicy_amendment: Vec<String>,
-    },
-    ApplyNetworkPolicyAmendment {
-        network_policy_amendment: NetworkPolicyAmendment,
-    },
+    AcceptWithExecpolicyAmendment { execpolicy_amendment: Vec<String> },
+    ApplyNetworkPolicyAmendment { network_policy_amendment: NetworkPolicyAmendment },
     Decline,
     Cancel,
 }

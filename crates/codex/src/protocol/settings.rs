@@ -71,9 +71,7 @@ struct SandboxFields {
 
 impl From<SandboxFields> for SandboxPolicy {
     fn from(fields: SandboxFields) -> Self {
-        let network_access = fields
-            .network_access
-            .is_some_and(|access| access.is_allowed());
+        let network_access = fields.network_access.is_some_and(|access| access.is_allowed());
         match fields.kind.as_str() {
             "dangerFullAccess" => Self::DangerFullAccess,
             "readOnly" => Self::ReadOnly { network_access },
@@ -91,10 +89,7 @@ impl From<SandboxFields> for SandboxPolicy {
 
 impl From<SandboxPolicy> for SandboxFields {
     fn from(policy: SandboxPolicy) -> Self {
-        let named = |kind: &str| Self {
-            kind: kind.to_owned(),
-            ..Self::default()
-        };
+        let named = |kind: &str| Self { kind: kind.to_owned(), ..Self::default() };
         match policy {
             SandboxPolicy::DangerFullAccess => named("dangerFullAccess"),
             SandboxPolicy::ReadOnly { network_access } => Self {
@@ -178,11 +173,8 @@ mod tests {
 
     #[test]
     fn both_spellings_of_the_sandbox_are_codex_s() {
-        let modes = [
-            SandboxMode::ReadOnly,
-            SandboxMode::WorkspaceWrite,
-            SandboxMode::DangerFullAccess,
-        ];
+        let modes =
+            [SandboxMode::ReadOnly, SandboxMode::WorkspaceWrite, SandboxMode::DangerFullAccess];
 
         assert_eq!(
             to_value(modes).unwrap(),
@@ -213,9 +205,7 @@ mod tests {
 
         assert_eq!(
             from_str::<SandboxPolicy>(wire).unwrap(),
-            SandboxPolicy::ReadOnly {
-                network_access: false
-            }
+            SandboxPolicy::ReadOnly { network_access: false }
         );
     }
 }

@@ -81,10 +81,7 @@ pub struct ThreadStatus {
 pub fn thread_id_of(message: &RawValue) -> Option<ThreadId> {
     let keys: Keys = lenient::message(message).ok()?;
     keys.thread_id
-        .or_else(|| {
-            keys.thread
-                .and_then(|thread| thread.id.or(thread.session_id))
-        })
+        .or_else(|| keys.thread.and_then(|thread| thread.id.or(thread.session_id)))
         .or(keys.session_id)
         .or(keys.conversation_id)
 }
@@ -133,9 +130,6 @@ mod tests {
         ] {
             assert_eq!(found(text).as_deref(), Some("a"), "{text}");
         }
-        assert_eq!(
-            [found("{}"), found("[1]"), found(r#"{"thread":3}"#)],
-            [None, None, None]
-        );
+        assert_eq!([found("{}"), found("[1]"), found(r#"{"thread":3}"#)], [None, None, None]);
     }
 }

@@ -61,13 +61,7 @@ struct UserInputFields {
 
 impl From<UserInputFields> for UserInput {
     fn from(fields: UserInputFields) -> Self {
-        match (
-            fields.kind.as_str(),
-            fields.text,
-            fields.url,
-            fields.name,
-            fields.path,
-        ) {
+        match (fields.kind.as_str(), fields.text, fields.url, fields.name, fields.path) {
             ("text", Some(text), ..) => Self::Text(text),
             ("image", _, Some(url), ..) => Self::Image { url },
             ("localImage", _, _, _, Some(path)) => Self::LocalImage { path },
@@ -80,33 +74,17 @@ impl From<UserInputFields> for UserInput {
 
 impl From<UserInput> for UserInputFields {
     fn from(input: UserInput) -> Self {
-        let named = |kind: &str| Self {
-            kind: kind.to_owned(),
-            ..Self::default()
-        };
+        let named = |kind: &str| Self { kind: kind.to_owned(), ..Self::default() };
         match input {
-            UserInput::Text(text) => Self {
-                text: Some(text),
-                ..named("text")
-            },
-            UserInput::Image { url } => Self {
-                url: Some(url),
-                ..named("image")
-            },
-            UserInput::LocalImage { path } => Self {
-                path: Some(path),
-                ..named("localImage")
-            },
-            UserInput::Skill { name, path } => Self {
-                name: Some(name),
-                path: Some(path),
-                ..named("skill")
-            },
-            UserInput::Mention { name, path } => Self {
-                name: Some(name),
-                path: Some(path),
-                ..named("mention")
-            },
+            UserInput::Text(text) => Self { text: Some(text), ..named("text") },
+            UserInput::Image { url } => Self { url: Some(url), ..named("image") },
+            UserInput::LocalImage { path } => Self { path: Some(path), ..named("localImage") },
+            UserInput::Skill { name, path } => {
+                Self { name: Some(name), path: Some(path), ..named("skill") }
+            }
+            UserInput::Mention { name, path } => {
+                Self { name: Some(name), path: Some(path), ..named("mention") }
+            }
             UserInput::Other(kind) => named(&kind),
         }
     }

@@ -23,26 +23,10 @@ pub struct Release {
 }
 
 /// The oldest release we support.
-pub const R0_125_0: Release = Release {
-    major: 0,
-    minor: 125,
-    patch: 0,
-};
-pub const R0_130_0: Release = Release {
-    major: 0,
-    minor: 130,
-    patch: 0,
-};
-pub const R0_142_5: Release = Release {
-    major: 0,
-    minor: 142,
-    patch: 5,
-};
-pub const R0_166_0: Release = Release {
-    major: 0,
-    minor: 166,
-    patch: 0,
-};
+pub const R0_125_0: Release = Release { major: 0, minor: 125, patch: 0 };
+pub const R0_130_0: Release = Release { major: 0, minor: 130, patch: 0 };
+pub const R0_142_5: Release = Release { major: 0, minor: 142, patch: 5 };
+pub const R0_166_0: Release = Release { major: 0, minor: 166, patch: 0 };
 
 /// The releases in which something is known to be present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,30 +66,10 @@ pub const RULES: &[Rule] = &[
     // Codex 0.142.5 ignores it and forks the whole thread.
     field("thread/fork", "lastTurnId", R0_166_0, Otherwise::Refuse),
     field("thread/list", "parentThreadId", R0_142_5, Otherwise::Refuse),
-    field(
-        "thread/turns/list",
-        "itemsView",
-        R0_130_0,
-        Otherwise::LeaveOut,
-    ),
-    field(
-        "thread/shellCommand",
-        "timeoutMs",
-        R0_166_0,
-        Otherwise::LeaveOut,
-    ),
-    field(
-        "turn/start",
-        "clientUserMessageId",
-        R0_142_5,
-        Otherwise::LeaveOut,
-    ),
-    field(
-        "turn/steer",
-        "clientUserMessageId",
-        R0_142_5,
-        Otherwise::LeaveOut,
-    ),
+    field("thread/turns/list", "itemsView", R0_130_0, Otherwise::LeaveOut),
+    field("thread/shellCommand", "timeoutMs", R0_166_0, Otherwise::LeaveOut),
+    field("turn/start", "clientUserMessageId", R0_142_5, Otherwise::LeaveOut),
+    field("turn/steer", "clientUserMessageId", R0_142_5, Otherwise::LeaveOut),
     method("thread/items/list", R0_166_0, None),
     method("thread/revert", R0_166_0, None),
     method("thread/rollback", R0_125_0, Some(R0_142_5)),
@@ -122,9 +86,7 @@ pub enum PermissionsShape {
 
 impl CodexVersion {
     pub fn parse(text: &str) -> Option<Self> {
-        Version::parse(text.trim().trim_start_matches('v'))
-            .ok()
-            .map(Self)
+        Version::parse(text.trim().trim_start_matches('v')).ok().map(Self)
     }
 
     /// The version in the `userAgent` of `initialize`: `<client name>/0.166.0 (Debian …) …`. The client's name may hold
@@ -145,11 +107,7 @@ impl CodexVersion {
     }
 
     pub fn permissions_shape(&self) -> PermissionsShape {
-        if self.is_at_least(R0_142_5) {
-            PermissionsShape::Text
-        } else {
-            PermissionsShape::Object
-        }
+        if self.is_at_least(R0_142_5) { PermissionsShape::Text } else { PermissionsShape::Object }
     }
 }
 
@@ -161,11 +119,7 @@ impl fmt::Display for CodexVersion {
 
 impl From<Release> for Version {
     fn from(release: Release) -> Self {
-        Self::new(
-            release.major.into(),
-            release.minor.into(),
-            release.patch.into(),
-        )
+        Self::new(release.major.into(), release.minor.into(), release.patch.into())
     }
 }
 
@@ -185,9 +139,7 @@ impl Known {
 
     pub fn covers(&self, version: &CodexVersion) -> bool {
         version.is_at_least(self.since)
-            && self
-                .last
-                .is_none_or(|last| version.0 <= Version::from(last))
+            && self.last.is_none_or(|last| version.0 <= Version::from(last))
     }
 }
 
@@ -213,9 +165,7 @@ pub fn broken_rules<'a>(
     method: &'a str,
     version: &'a CodexVersion,
 ) -> impl Iterator<Item = &'static Rule> + 'a {
-    RULES
-        .iter()
-        .filter(move |rule| rule.method == method && !rule.known.covers(version))
+    RULES.iter().filter(move |rule| rule.method == method && !rule.known.covers(version))
 }
 
 const fn field(
@@ -224,21 +174,11 @@ const fn field(
     since: Release,
     otherwise: Otherwise,
 ) -> Rule {
-    Rule {
-        method,
-        field: Some(field),
-        known: Known::since(since),
-        otherwise,
-    }
+    Rule { method, field: Some(field), known: Known::since(since), otherwise }
 }
 
 const fn method(method: &'static str, since: Release, last: Option<Release>) -> Rule {
-    Rule {
-        method,
-        field: None,
-        known: Known { since, last },
-        otherwise: Otherwise::Refuse,
-    }
+    Rule { method, field: None, known: Known { since, last }, otherwise: Otherwise::Refuse }
 }
 
 #[cfg(test)]
@@ -252,14 +192,8 @@ mod tests {
     #[test]
     fn the_server_version_is_read_from_the_user_agent() {
         let cases = [
-            (
-                "ostler/0.166.0 (Debian 12.0.0; x86_64) unknown (ostler; 0.1.0)",
-                Some("0.166.0"),
-            ),
-            (
-                "ostler/0.150.0-alpha.7 (Mac OS 15.1; arm64)",
-                Some("0.150.0-alpha.7"),
-            ),
+            ("ostler/0.166.0 (Debian 12.0.0; x86_64) unknown (ostler; 0.1.0)", Some("0.166.0")),
+            ("ostler/0.150.0-alpha.7 (Mac OS 15.1; arm64)", Some("0.150.0-alpha.7")),
             ("my client/beta/0.142.5 (x)", Some("0.142.5")),
             ("0.142.5", None),
             ("ostler/next (x)", None),
@@ -275,22 +209,14 @@ mod tests {
     fn a_pre_release_does_not_count_as_its_release() {
         let version = CodexVersion::parse("0.166.0-alpha.1").unwrap();
 
-        assert_eq!(
-            [R0_142_5, R0_166_0].map(|release| version.is_at_least(release)),
-            [true, false]
-        );
+        assert_eq!([R0_142_5, R0_166_0].map(|release| version.is_at_least(release)), [true, false]);
     }
 
     #[test]
     fn what_is_gone_is_covered_up_to_the_last_release_known_to_have_it() {
-        let known = Known {
-            since: R0_125_0,
-            last: Some(R0_142_5),
-        };
-        let covered = [
-            "0.124.9", "0.125.0", "0.130.0", "0.142.5", "0.142.6", "0.166.0",
-        ]
-        .map(|text| known.covers(&CodexVersion::parse(text).unwrap()));
+        let known = Known { since: R0_125_0, last: Some(R0_142_5) };
+        let covered = ["0.124.9", "0.125.0", "0.130.0", "0.142.5", "0.142.6", "0.166.0"]
+            .map(|text| known.covers(&CodexVersion::parse(text).unwrap()));
 
         assert_eq!(covered, [false, true, true, true, false, false]);
     }

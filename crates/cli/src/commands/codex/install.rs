@@ -24,7 +24,7 @@ pub(super) async fn run(bench: &Bench, request: &VersionRequest) -> Result<ExitC
     let installer = Installer::new(bench.cache.clone(), bench.environment.clone());
     let mut progress = Progress::new(bench.output);
     let outcome = installer.install(request, &mut |step| progress.show(&step)).await;
-    progress.finish();
+    drop(progress);
     let outcome = outcome?;
     let installed = &outcome.installed;
     let version = &installed.version;

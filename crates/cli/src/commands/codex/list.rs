@@ -38,7 +38,7 @@ struct Row {
     /// `installed`, `on_path` or `configured_path`.
     source: &'static str,
     path: PathBuf,
-    /// What a person is shown: the version's folder for an installed one.
+    /// What a person is shown: the version's folder, or the name that leads to the binary.
     #[serde(skip)]
     shown: PathBuf,
     size_bytes: Option<u64>,
@@ -53,9 +53,13 @@ pub(super) async fn run(bench: &Bench) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for source in Source::ALL {
         let finding = look(source, &settings, &bench.cache, &bench.environment).await;
-        match source {
-            Source::ConfiguredPath | Source::OnPath => rows.extend(found(source, &finding)),
-            Source::ConfiguredVersion | Source::NewestInstalled => {}
+        let known_as = match source {
+            Source::ConfiguredPath => settings.path.clone(),
+            Source::OnPath => bench.environment.find_executable("codex"),
+            Source::ConfiguredVersion | Source::NewestInstalled => None,
+        };
+        if let Some(shown) = known_as {
+            rows.extend(found(source, &finding, shown));
         }
         facts.add(source, finding);
     }
@@ -103,7 +107,7 @@ fn passed_over(passed: &Passed) -> PassedOver {
 }
 
 /// The row for a binary that somebody else brought, if there is one.
-fn found(source: Source, finding: &Finding) -> Option<Row> {
+fn found(source: Source, finding: &Finding, shown: PathBuf) -> Option<Row> {
     let (path, version, problem) = match finding {
         Finding::Empty => return None,
         Finding::Fits { path, version } => (path.clone(), Some(version.clone()), None),
@@ -124,7 +128,7 @@ fn found(source: Source, finding: &Finding) -> Option<Row> {
     Some(Row {
         version: version.map(|version| version.to_string()),
         source: source.name(),
-        shown: path.clone(),
+        shown,
         size_bytes: std::fs::metadata(&path).ok().map(|metadata| metadata.len()),
         path,
         installed_at: None,

@@ -11,7 +11,7 @@ use crate::terminal::Output;
 /// Fast enough for the spinner to look alive.
 const TICK: Duration = Duration::from_millis(120);
 
-const BAR: &str = "{spinner} {msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {eta}";
+const BAR: &str = "{spinner} {msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {percent}%";
 const COUNTER: &str = "{spinner} {msg} {decimal_bytes} unpacked, {elapsed}";
 const SPINNER: &str = "{spinner} {msg}";
 
@@ -66,8 +66,11 @@ impl Progress {
             Self::Silent => {}
         }
     }
+}
 
-    pub(super) fn finish(self) {
+/// Also when the install is interrupted, nothing half drawn stays on the screen.
+impl Drop for Progress {
+    fn drop(&mut self) {
         if let Self::Bar { bar, .. } = self {
             bar.finish_and_clear();
         }

@@ -8,13 +8,7 @@ use serde_json::{Value, json};
 const WIDTH: usize = 80;
 
 /// The columns before the last one, with their widths: id, state, pid of codex, number of processes, age.
-const HEAD: [(&str, usize); 5] = [
-    ("ID", 8),
-    ("STATE", 11),
-    ("PID", 7),
-    ("PROCS", 5),
-    ("AGE", 5),
-];
+const HEAD: [(&str, usize); 5] = [("ID", 8), ("STATE", 11), ("PID", 7), ("PROCS", 5), ("AGE", 5)];
 
 pub(super) fn as_text(found: &[Found], now: Timestamp) -> String {
     let mut lines = vec![line(&HEAD.map(|(name, _)| name.to_owned()), "DETAIL")];
@@ -51,10 +45,7 @@ pub(super) fn as_json(keeper: &Found) -> Value {
 }
 
 fn state(keeper: &Found) -> &'static str {
-    match (
-        &keeper.condition,
-        keeper.record.as_ref().map(|record| record.state),
-    ) {
+    match (&keeper.condition, keeper.record.as_ref().map(|record| record.state)) {
         (Condition::Running, Some(State::Draining)) => "draining",
         (Condition::Running, Some(State::Ending | State::Ended)) => "ending",
         (Condition::Running, Some(State::Starting)) | (Condition::Starting, _) => "starting",
@@ -67,10 +58,7 @@ fn state(keeper: &Found) -> &'static str {
 }
 
 fn detail(keeper: &Found) -> String {
-    let home = keeper
-        .record
-        .as_ref()
-        .and_then(|record| record.codex_home.as_ref());
+    let home = keeper.record.as_ref().and_then(|record| record.codex_home.as_ref());
     match &keeper.condition {
         Condition::Ended(ended) => ended.exit.to_string(),
         Condition::Broken { reason } => reason.clone(),
@@ -96,10 +84,7 @@ fn line(cells: &[String; 5], detail: &str) -> String {
         text.push_str(&format!("{cell:<width$}  "));
     }
     let room = WIDTH.saturating_sub(text.chars().count());
-    let detail: Vec<char> = detail
-        .chars()
-        .filter(|character| !character.is_control())
-        .collect();
+    let detail: Vec<char> = detail.chars().filter(|character| !character.is_control()).collect();
     let hidden = detail.len().saturating_sub(room);
     if hidden > 0 {
         // The end of a path tells more than its beginning.

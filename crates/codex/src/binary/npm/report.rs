@@ -71,12 +71,12 @@ impl fmt::Display for NpmFailure {
     }
 }
 
-/// The lines worth repeating: npm's error lines if it marked any, without stack frames, or the last lines as they are.
+/// The lines worth repeating: npm's error lines if it marked any, without the stack, or the last lines as they are.
 pub(super) fn tail(stderr: &str) -> String {
     let marked: Vec<&str> = stderr
         .lines()
         .filter_map(error_text)
-        .filter(|text| !text.trim().is_empty() && !text.trim_start().starts_with("at "))
+        .filter(|text| !text.trim().is_empty() && !is_stack(text))
         .collect();
     let lines: Vec<&str> = if marked.is_empty() {
         let all: Vec<&str> = stderr.lines().filter(|line| !line.is_empty()).collect();
@@ -99,6 +99,11 @@ fn error_text(line: &str) -> Option<&str> {
     line.strip_prefix("npm error")
         .or_else(|| line.strip_prefix("npm ERR!"))
         .map(|text| text.strip_prefix(' ').unwrap_or(text))
+}
+
+/// Stack frames and the fields of the error object behind them are indented; the object ends with a brace.
+fn is_stack(text: &str) -> bool {
+    text.starts_with("  ") || text == "}"
 }
 
 fn is_network(code: &str) -> bool {
@@ -185,7 +190,7 @@ mod tests {
     #[test]
     fn the_tail_has_the_reason_and_no_password() {
         let stderr = "npm warn old\nnpm error code E500\nnpm error request to \
-            https://me:secret@example.test/pkg failed\nnpm error     at ClientRequest.<anonymous> (x.js:1)\nnpm error\n";
+            https://me:secret@example.test/pkg failed\nnpm error     at ClientRequest.<anonymous> (x.js:1) {\nnpm error   code: 'E500'\nnpm error }\nnpm error\n";
         assert_eq!(tail(stderr), "code E500\nrequest to https://***@example.test/pkg failed");
         assert_eq!(tail("one\n\ntwo\n"), "one\ntwo");
         assert_eq!(attached("one\ntwo"), "\n  npm: one\n  npm: two");

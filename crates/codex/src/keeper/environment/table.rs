@@ -221,10 +221,7 @@ pub(super) fn first_match(name: &[u8]) -> Option<&'static Row> {
 pub(super) fn as_markdown() -> String {
     let mut text = String::from("| names | codex | why |\n|---|---|---|\n");
     for rows in ROWS.chunk_by(|a, b| (a.verdict, a.reason) == (b.verdict, b.reason)) {
-        let names: Vec<String> = rows
-            .iter()
-            .map(|row| format!("`{}`", row.pattern))
-            .collect();
+        let names: Vec<String> = rows.iter().map(|row| format!("`{}`", row.pattern)).collect();
         let verdict = match rows[0].verdict {
             Verdict::Keep => "gets it",
             Verdict::Strip => "does not",
@@ -236,9 +233,5 @@ pub(super) fn as_markdown() -> String {
 }
 
 const fn row(pattern: &'static str, verdict: Verdict, reason: &'static str) -> Row {
-    Row {
-        pattern,
-        verdict,
-        reason,
-    }
+    Row { pattern, verdict, reason }
 }

@@ -94,64 +94,18 @@ mod tests {
         let limit = start + END_NOW_GRACE;
         let almost = limit - REPEAT_TERMINATE / 2;
         let table = [
-            (
-                Phase::Serving,
-                Request::Terminate,
-                start,
-                Phase::Draining,
-                terminate,
-            ),
-            (
-                Phase::Serving,
-                Request::EndNow,
-                start,
-                ending(repeat, limit),
-                terminate,
-            ),
-            (
-                Phase::Draining,
-                Request::Terminate,
-                start,
-                ending(repeat, limit),
-                terminate,
-            ),
-            (
-                Phase::Draining,
-                Request::EndNow,
-                start,
-                ending(repeat, limit),
-                terminate,
-            ),
-            (
-                ending(repeat, limit),
-                Request::Terminate,
-                repeat,
-                ending(repeat, limit),
-                None,
-            ),
-            (
-                ending(repeat, limit),
-                Request::Wake,
-                almost,
-                ending(limit, limit),
-                terminate,
-            ),
-            (
-                ending(limit, limit),
-                Request::Wake,
-                limit,
-                Phase::Killed,
-                kill,
-            ),
+            (Phase::Serving, Request::Terminate, start, Phase::Draining, terminate),
+            (Phase::Serving, Request::EndNow, start, ending(repeat, limit), terminate),
+            (Phase::Draining, Request::Terminate, start, ending(repeat, limit), terminate),
+            (Phase::Draining, Request::EndNow, start, ending(repeat, limit), terminate),
+            (ending(repeat, limit), Request::Terminate, repeat, ending(repeat, limit), None),
+            (ending(repeat, limit), Request::Wake, almost, ending(limit, limit), terminate),
+            (ending(limit, limit), Request::Wake, limit, Phase::Killed, kill),
             (Phase::Killed, Request::EndNow, limit, Phase::Killed, None),
             (Phase::Serving, Request::Reap, start, Phase::Serving, None),
         ];
         for (phase, request, now, next, effect) in table {
-            assert_eq!(
-                phase.step(request, now),
-                (next, effect),
-                "{phase:?} {request:?}"
-            );
+            assert_eq!(phase.step(request, now), (next, effect), "{phase:?} {request:?}");
         }
     }
 }

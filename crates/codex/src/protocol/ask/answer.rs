@@ -49,20 +49,16 @@ pub fn answer(
         return Err(AnswerError::NotOffered);
     }
     match request {
-        ServerRequest::CommandApproval(_) => json(&CommandReply {
-            decision: command(decision)?,
-        }),
-        ServerRequest::FileChangeApproval(_) => json(&FileChangeReply {
-            decision: file_change(decision)?,
-        }),
+        ServerRequest::CommandApproval(_) => json(&CommandReply { decision: command(decision)? }),
+        ServerRequest::FileChangeApproval(_) => {
+            json(&FileChangeReply { decision: file_change(decision)? })
+        }
         ServerRequest::PermissionsApproval(request) => json(&permissions(request, decision)?),
         ServerRequest::UserInput(_) => json(&user_input(decision)?),
         ServerRequest::Elicitation(request) => json(&elicitation(request, &ask, decision)?),
         ServerRequest::ToolCall(_) => json(&tool_call(decision)?),
         ServerRequest::LegacyPatchApproval(_) | ServerRequest::LegacyCommandApproval(_) => {
-            json(&LegacyReply {
-                decision: legacy(decision, version)?,
-            })
+            json(&LegacyReply { decision: legacy(decision, version)? })
         }
         ServerRequest::TokenRefresh(_)
         | ServerRequest::Attestation
@@ -121,14 +117,12 @@ fn permissions(
     let (granted, scope) = match decision {
         Decision::Once => (everything(), PermissionScope::Turn),
         Decision::Session => (everything(), PermissionScope::Session),
-        Decision::Grant {
-            permissions,
-            holds: GrantHolds::Turn,
-        } => (permissions.clone(), PermissionScope::Turn),
-        Decision::Grant {
-            permissions,
-            holds: GrantHolds::Session,
-        } => (permissions.clone(), PermissionScope::Session),
+        Decision::Grant { permissions, holds: GrantHolds::Turn } => {
+            (permissions.clone(), PermissionScope::Turn)
+        }
+        Decision::Grant { permissions, holds: GrantHolds::Session } => {
+            (permissions.clone(), PermissionScope::Session)
+        }
         Decision::Deny => (Permissions::default(), PermissionScope::Turn),
         _ => return Err(AnswerError::NotOffered),
     };
@@ -141,12 +135,7 @@ fn user_input(decision: &Decision) -> Result<UserInputReply, AnswerError> {
         Decision::Answers(answers) => answers
             .iter()
             .map(|(question, answers)| {
-                (
-                    question.clone(),
-                    UserInputAnswer {
-                        answers: answers.clone(),
-                    },
-                )
+                (question.clone(), UserInputAnswer { answers: answers.clone() })
             })
             .collect(),
         Decision::Deny => Default::default(),
@@ -160,19 +149,14 @@ fn elicitation(
     ask: &Ask,
     decision: &Decision,
 ) -> Result<ElicitationReply, AnswerError> {
-    let reply = |action| ElicitationReply {
-        action,
-        content: None,
-        meta: None,
-    };
+    let reply = |action| ElicitationReply { action, content: None, meta: None };
     let accepted = reply(ElicitationAction::Accept);
     let kept = |persist| Some(ElicitationReplyMeta { persist });
     match decision {
         // A form without content is no answer, so an acceptance carries at least an empty one.
-        Decision::Once if request.mode == "form" => Ok(ElicitationReply {
-            content: Some(json!({})),
-            ..accepted
-        }),
+        Decision::Once if request.mode == "form" => {
+            Ok(ElicitationReply { content: Some(json!({})), ..accepted })
+        }
         Decision::Once => Ok(accepted),
         Decision::Session => Ok(ElicitationReply {
             content: Some(json!({})),
@@ -184,10 +168,9 @@ fn elicitation(
             meta: kept(Persist::Always),
             ..accepted
         }),
-        Decision::Form(values) if wants_form(ask) => Ok(ElicitationReply {
-            content: Some(form::content(values)),
-            ..accepted
-        }),
+        Decision::Form(values) if wants_form(ask) => {
+            Ok(ElicitationReply { content: Some(form::content(values)), ..accepted })
+        }
         Decision::Deny => Ok(reply(ElicitationAction::Decline)),
         Decision::Cancel => Ok(reply(ElicitationAction::Cancel)),
         _ => Err(AnswerError::NotOffered),
@@ -205,9 +188,7 @@ fn tool_call(decision: &Decision) -> Result<ToolCallReply, AnswerError> {
             success: *succeeded,
         }),
         Decision::Deny => Ok(ToolCallReply {
-            content_items: vec![ToolCallOutput::InputText {
-                text: REFUSED.to_owned(),
-            }],
+            content_items: vec![ToolCallOutput::InputText { text: REFUSED.to_owned() }],
             success: false,
         }),
         _ => Err(AnswerError::NotOffered),
@@ -218,9 +199,9 @@ fn legacy(decision: &Decision, version: &CodexVersion) -> Result<LegacyDecision,
     match decision {
         Decision::Once => Ok(LegacyDecision::Approved),
         Decision::Session => Ok(LegacyDecision::ApprovedForSession),
-        Decision::Deny if version.is_at_least(R0_166_0) => Ok(LegacyDecision::Denied {
-            rejection: REFUSED.to_owned(),
-        }),
+        Decision::Deny if version.is_at_least(R0_166_0) => {
+            Ok(LegacyDecision::Denied { rejection: REFUSED.to_owned() })
+        }
         Decision::Deny => Ok(LegacyDecision::DeniedWord),
         Decision::Cancel => Ok(LegacyDecision::Abort),
         _ => Err(AnswerError::NotOffered),

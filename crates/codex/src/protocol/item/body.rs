@@ -119,16 +119,10 @@ impl From<&FileUpdate> for FileDiff {
         let change = match update.kind.kind.as_str() {
             "add" => FileChangeKind::Add,
             "delete" => FileChangeKind::Delete,
-            "update" => FileChangeKind::Update {
-                moved_to: update.kind.move_path.clone(),
-            },
+            "update" => FileChangeKind::Update { moved_to: update.kind.move_path.clone() },
             other => FileChangeKind::Other(other.to_owned()),
         };
-        Self {
-            path: update.path.clone(),
-            change,
-            diff: update.diff.clone(),
-        }
+        Self { path: update.path.clone(), change, diff: update.diff.clone() }
     }
 }
 

@@ -169,12 +169,7 @@ pub struct DynamicTool {
 
 impl DynamicTool {
     pub fn new(name: String, description: String, input_schema: Value) -> Self {
-        Self {
-            kind: DynamicToolKind::Function,
-            name,
-            description,
-            input_schema,
-        }
+        Self { kind: DynamicToolKind::Function, name, description, input_schema }
     }
 }
 
@@ -216,10 +211,7 @@ pub struct ThreadOpened {
 impl ThreadOpened {
     /// The thread's id under whichever key it came: `thread.id`, `thread.sessionId`, `sessionId`, `threadId`.
     pub fn thread_id(&self) -> Option<&ThreadId> {
-        self.thread
-            .thread_id()
-            .or(self.bare_session_id.as_ref())
-            .or(self.bare_thread_id.as_ref())
+        self.thread.thread_id().or(self.bare_session_id.as_ref()).or(self.bare_thread_id.as_ref())
     }
 }
 
@@ -321,11 +313,7 @@ mod tests {
         ] {
             let opened: ThreadOpened = serde_json::from_str(text).unwrap();
 
-            assert_eq!(
-                opened.thread_id().map(|id| id.as_str()),
-                Some("a"),
-                "{text}"
-            );
+            assert_eq!(opened.thread_id().map(|id| id.as_str()), Some("a"), "{text}");
         }
     }
 }

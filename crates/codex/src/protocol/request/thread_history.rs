@@ -180,13 +180,7 @@ pub struct ThreadItemsList {
 
 impl ThreadItemsList {
     pub fn new(thread_id: ThreadId) -> Self {
-        Self {
-            thread_id,
-            turn_id: None,
-            cursor: None,
-            limit: None,
-            sort_direction: None,
-        }
+        Self { thread_id, turn_id: None, cursor: None, limit: None, sort_direction: None }
     }
 }
 

@@ -141,11 +141,7 @@ impl ClientRequest for ReviewStart {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ReviewTarget {
     UncommittedChanges,
     BaseBranch {

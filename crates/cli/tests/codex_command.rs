@@ -1,0 +1,8 @@
+//! `ostler codex`, as a person sees it.
+
+#[cfg(test)]
+mod codex_command {
+    mod fixture;
+    mod interrupted;
+    mod transcript;
+}
