@@ -309,3 +309,6 @@ fn with_generated(segments: Vec<Segment>, flood: Flood) -> Vec<Segment> {
     }
     result
 }
+
+#[cfg(test)]
+mod tests;

@@ -354,3 +354,6 @@ fn cut_in_characters(bytes: &Bytes) -> Vec<Bytes> {
     }
     pieces
 }
+
+#[cfg(test)]
+mod tests;
