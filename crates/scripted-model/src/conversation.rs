@@ -179,3 +179,6 @@ fn answer_for(answers: &[Answer], request: usize) -> Option<(usize, &Answer)> {
         request < earlier
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,8 +65,11 @@ impl DoorBell {
         self.order(|done| Order::Open { done }).await
     }
 
+    /// Tells of every time the door is closed from now on.
     pub(crate) fn closings(&self) -> watch::Receiver<u64> {
-        self.closings.clone()
+        let mut closings = self.closings.clone();
+        closings.mark_unchanged();
+        closings
     }
 
     async fn order(

@@ -275,3 +275,6 @@ fn with_generated(segments: Vec<Segment>, flood: Flood) -> Vec<Segment> {
     }
     result
 }
+
+#[cfg(test)]
+mod tests;

@@ -346,3 +346,6 @@ fn cut_in_characters(bytes: &Bytes) -> Vec<Bytes> {
     }
     pieces
 }
+
+#[cfg(test)]
+mod tests;

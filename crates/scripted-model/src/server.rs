@@ -12,6 +12,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -76,7 +77,9 @@ impl ScriptedModel {
         let enter = {
             let (shared, tasks, runtime) = (Arc::clone(&shared), tasks.clone(), runtime.clone());
             move |stream| {
-                tasks.spawn_on(serve(Arc::clone(&shared), stream), &runtime);
+                // Asked for here, at the door: it cannot be closed between this and the connection's start.
+                let closings = shared.door.closings();
+                tasks.spawn_on(serve(Arc::clone(&shared), stream, closings), &runtime);
             }
         };
         tasks.spawn_on(door.keep(stop.clone(), enter), &runtime);
@@ -154,12 +157,11 @@ impl ScriptedModel {
     }
 }
 
-async fn serve(shared: Arc<Shared>, stream: TcpStream) {
+async fn serve(shared: Arc<Shared>, stream: TcpStream, mut closings: watch::Receiver<u64>) {
     let wire = match Wire::new(stream) {
         Ok(wire) => wire,
         Err(error) => return tracing::debug!(%error, "the client left before its first request"),
     };
-    let mut closings = shared.door.closings();
     let service =
         service_fn(|request| respond::respond(Arc::clone(&shared), Arc::clone(&wire), request));
     // Codex keeps idle connections for its next request, so none is closed for its idleness.
