@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::peer::{self, AnswerError, Events, Peer, PeerSettings, RequestError};
 use crate::protocol::request::PrepareError;
-use crate::protocol::request::initialize::{Initialize, InitializeReply};
+use crate::protocol::request::initialize::{INITIALIZED, Initialize, Initialized};
 use crate::protocol::{ClientRequest, CodexVersion, prepare, read_reply};
 use crate::transport::Transport;
 
@@ -21,7 +21,7 @@ const CALL_DEADLINE: Duration = Duration::from_secs(60);
 pub struct AppServer {
     peer: Peer,
     version: CodexVersion,
-    greeting: InitializeReply,
+    greeting: Initialized,
 }
 
 #[derive(Debug, Error)]
@@ -32,7 +32,9 @@ pub enum HandshakeError {
     Ended(#[from] AnswerError),
     #[error("the app-server's greeting cannot be read: {0}")]
     Unreadable(serde_json::Error),
-    #[error("the app-server does not say which version it is (user agent `{user_agent}`); codex 0.125.0 or later is needed")]
+    #[error(
+        "the app-server does not say which version it is (user agent `{user_agent}`); codex 0.125.0 or later is needed"
+    )]
     NoVersion { user_agent: String },
 }
 
@@ -61,7 +63,7 @@ impl AppServer {
             let user_agent = greeting.user_agent.unwrap_or_default();
             return Err(HandshakeError::NoVersion { user_agent });
         };
-        peer.notify("initialized").await?;
+        peer.notify(INITIALIZED).await?;
         Ok((Self { peer, version, greeting }, events))
     }
 
@@ -71,7 +73,7 @@ impl AppServer {
     }
 
     /// What it said of itself.
-    pub fn greeting(&self) -> &InitializeReply {
+    pub fn greeting(&self) -> &Initialized {
         &self.greeting
     }
 
@@ -92,6 +94,7 @@ impl AppServer {
         let params = prepare(request, &self.version)?;
         let reply = self.peer.request(R::METHOD, &params, deadline).await;
         let reply = reply.map_err(|source| CallError::Request { method: R::METHOD, source })?;
-        read_reply::<R>(&reply).map_err(|source| CallError::Unreadable { method: R::METHOD, source })
+        read_reply::<R>(&reply)
+            .map_err(|source| CallError::Unreadable { method: R::METHOD, source })
     }
 }

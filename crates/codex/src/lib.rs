@@ -3,8 +3,10 @@
 //! Codex's JSON stops here: nothing above this room may name a field of it. This room knows no SQL, no HTTP API of
 //! ours, no terminal, and reads neither the environment nor the home directory; both come in as data.
 //!
-//! Start reading at [`peer`] for the conversation, at [`keeper`] for the process.
+//! Start reading at [`app_server`] for a connection, at [`peer`] for the conversation below it, at [`keeper`] for the
+//! process, at [`protocol`] for Codex's words.
 
+pub mod app_server;
 pub mod binary;
 pub mod keeper;
 pub mod peer;

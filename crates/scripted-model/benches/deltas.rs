@@ -12,9 +12,7 @@ const DELTAS: u64 = 2_000_000;
 const ROUNDS: usize = 3;
 
 fn main() -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let _context = runtime.enter();
     let answer = Answer {
         deltas: DELTAS,
@@ -22,10 +20,7 @@ fn main() -> io::Result<()> {
         ..Answer::default()
     };
     let script = Script {
-        conversations: vec![Conversation {
-            prompt: "flood".to_owned(),
-            answers: vec![answer],
-        }],
+        conversations: vec![Conversation { prompt: "flood".to_owned(), answers: vec![answer] }],
         ..Script::default()
     };
     let model = ScriptedModel::start(script).map_err(io::Error::other)?;

@@ -19,12 +19,7 @@ pub(crate) const NEWEST: &str = "0.166.0";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn codex_binary(version: &str) -> PathBuf {
-    let vendor = format!(
-        "/tmp/cx/{version}/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl"
-    );
-    let places = ["bin/codex", "codex/codex"].map(|place| Path::new(&vendor).join(place));
-    let found = places.into_iter().find(|place| place.is_file());
-    found.unwrap_or_else(|| panic!("codex {version} is not unpacked below {vendor}"))
+    ostler_testkit::codex_binary(version).unwrap()
 }
 
 pub(crate) struct World {

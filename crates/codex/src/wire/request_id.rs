@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// The id exactly as it stood on the wire. `0` and `"0"` are different ids: Codex silently ignores an answer whose
@@ -45,6 +45,12 @@ impl Serialize for RequestId {
         serde_json::from_str::<&RawValue>(&self.0)
             .map_err(serde::ser::Error::custom)?
             .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self::from_raw(&raw))
     }
 }
 

@@ -3,10 +3,7 @@ use crate::script::Conversation;
 use std::num::NonZeroU32;
 
 fn text(text: &str) -> Answer {
-    Answer {
-        text: Some(text.to_owned()),
-        ..Answer::default()
-    }
+    Answer { text: Some(text.to_owned()), ..Answer::default() }
 }
 
 fn script(conversations: &[(&str, &[Answer])]) -> Script {
@@ -14,19 +11,13 @@ fn script(conversations: &[(&str, &[Answer])]) -> Script {
         prompt: (*prompt).to_owned(),
         answers: answers.to_vec(),
     });
-    Script {
-        conversations: conversations.collect(),
-        ..Script::default()
-    }
+    Script { conversations: conversations.collect(), ..Script::default() }
 }
 
 fn request(thread: &str, messages: &[&str]) -> Incoming {
     Incoming {
         thread: thread.to_owned(),
-        user_messages: messages
-            .iter()
-            .map(|message| (*message).to_owned())
-            .collect(),
+        user_messages: messages.iter().map(|message| (*message).to_owned()).collect(),
         input_items: messages.len(),
         ..Incoming::default()
     }
@@ -60,26 +51,16 @@ fn threads_count_separately() {
     let script = script(&[("tidy", &[text("one"), text("two")])]);
     let mut progress = Progress::default();
     let mut ask = |thread| ask(&mut progress, &script, thread, &["tidy"]);
-    assert_eq!(
-        [ask("a"), ask("b"), ask("a"), ask("b")],
-        ["one", "one", "two", "two"]
-    );
+    assert_eq!([ask("a"), ask("b"), ask("a"), ask("b")], ["one", "one", "two", "two"]);
 }
 
 #[test]
 fn the_newest_message_that_matches_decides() {
-    let script = script(&[
-        ("tidy", &[text("t1"), text("t2")]),
-        ("paint", &[text("p1")]),
-    ]);
+    let script = script(&[("tidy", &[text("t1"), text("t2")]), ("paint", &[text("p1")])]);
     let mut progress = Progress::default();
     let mut ask = |messages: &[&str]| ask(&mut progress, &script, "t", messages);
     assert_eq!(ask(&["<environment_context>", "tidy"]), "t1");
-    assert_eq!(
-        ask(&["tidy", "and be quick"]),
-        "t2",
-        "a steer stays in its conversation"
-    );
+    assert_eq!(ask(&["tidy", "and be quick"]), "t2", "a steer stays in its conversation");
     assert_eq!(ask(&["tidy", "and be quick", "paint"]), "p1");
 }
 
@@ -89,39 +70,23 @@ fn the_same_prompt_again_starts_anew() {
     let mut progress = Progress::default();
     let mut ask = |messages: &[&str]| ask(&mut progress, &script, "t", messages);
     assert_eq!(
-        [
-            ask(&["tidy"]),
-            ask(&["tidy", "tidy"]),
-            ask(&["tidy", "tidy"])
-        ],
+        [ask(&["tidy"]), ask(&["tidy", "tidy"]), ask(&["tidy", "tidy"])],
         ["one", "one", "two"]
     );
 }
 
 #[test]
 fn the_first_conversation_in_the_file_wins_within_a_message() {
-    let script = script(&[
-        ("tidy the notes", &[text("notes")]),
-        ("tidy", &[text("any")]),
-    ]);
+    let script = script(&[("tidy the notes", &[text("notes")]), ("tidy", &[text("any")])]);
     let mut progress = Progress::default();
-    assert_eq!(
-        ask(&mut progress, &script, "a", &["tidy the notes"]),
-        "notes"
-    );
+    assert_eq!(ask(&mut progress, &script, "a", &["tidy the notes"]), "notes");
     assert_eq!(ask(&mut progress, &script, "b", &["tidy the attic"]), "any");
 }
 
 #[test]
 fn answers_play_several_times_or_for_ever() {
-    let several = Answer {
-        plays: Plays::Times(NonZeroU32::new(2).unwrap()),
-        ..text("busy")
-    };
-    let forever = Answer {
-        plays: Plays::Forever,
-        ..text("fine")
-    };
+    let several = Answer { plays: Plays::Times(NonZeroU32::new(2).unwrap()), ..text("busy") };
+    let forever = Answer { plays: Plays::Forever, ..text("fine") };
     let script = script(&[("go", &[several, forever])]);
     let mut progress = Progress::default();
     let mut places = Vec::new();
@@ -153,27 +118,17 @@ fn says_what_did_not_match() {
         progress.choose(&script, &request("t", &["first", &long])),
         Err(NoAnswer::NoMatch("x".repeat(SHOWN_PROMPT_CHARS)))
     );
-    assert_eq!(
-        progress.choose(&script, &request("t", &[])),
-        Err(NoAnswer::NoPrompt)
-    );
+    assert_eq!(progress.choose(&script, &request("t", &[])), Err(NoAnswer::NoPrompt));
 }
 
 #[test]
 fn seeds_repeat_between_servers_and_never_within_one() {
-    let forever = Answer {
-        plays: Plays::Forever,
-        ..text("fine")
-    };
+    let forever = Answer { plays: Plays::Forever, ..text("fine") };
     let script = script(&[("go", &[forever])]);
     let seeds = || {
         let mut progress = Progress::default();
-        let requests = [
-            ("a", vec!["go"]),
-            ("a", vec!["go"]),
-            ("b", vec!["go"]),
-            ("a", vec!["go", "go"]),
-        ];
+        let requests =
+            [("a", vec!["go"]), ("a", vec!["go"]), ("b", vec!["go"]), ("a", vec!["go", "go"])];
         requests.map(|(thread, messages)| {
             let request = request(thread, &messages);
             progress.choose(&script, &request).unwrap().seed

@@ -2,11 +2,7 @@ use super::*;
 use crate::script::Usage;
 
 fn events(answer: &Answer) -> Vec<Value> {
-    let setting = Setting {
-        seed: "seed".to_owned(),
-        model: "gpt-5.5".to_owned(),
-        created_at_s: 7,
-    };
+    let setting = Setting { seed: "seed".to_owned(), model: "gpt-5.5".to_owned(), created_at_s: 7 };
     let events = compose(answer, &setting).into_iter().map(|step| {
         let bytes = match step {
             Step::Opening(bytes) | Step::Delta(bytes) => bytes,
@@ -92,12 +88,7 @@ fn every_item_has_the_shape_that_codex_reads() {
 fn usage_is_told_at_the_end() {
     let answer = Answer {
         text: Some("hello".to_owned()),
-        usage: Usage {
-            input: 1200,
-            cached: 1000,
-            output: 40,
-            reasoning: 10,
-        },
+        usage: Usage { input: 1200, cached: 1000, output: 40, reasoning: 10 },
         ..Answer::default()
     };
     let completed = events(&answer).pop().unwrap();
@@ -112,20 +103,13 @@ fn usage_is_told_at_the_end() {
 
 #[test]
 fn empty_output_and_incomplete_change_the_last_event_only() {
-    let plain = Answer {
-        text: Some("hello".to_owned()),
-        ..Answer::default()
-    };
-    let with = |fault| Answer {
-        fault: Some(fault),
-        ..plain.clone()
-    };
+    let plain = Answer { text: Some("hello".to_owned()), ..Answer::default() };
+    let with = |fault| Answer { fault: Some(fault), ..plain.clone() };
     let mut expected = events(&plain);
     let completed = expected.pop().unwrap();
     let mut empty = events(&with(Fault::EmptyOutput));
-    let mut incomplete = events(&with(Fault::Incomplete {
-        reason: "max_output_tokens".to_owned(),
-    }));
+    let mut incomplete =
+        events(&with(Fault::Incomplete { reason: "max_output_tokens".to_owned() }));
     let (empty_end, incomplete_end) = (empty.pop().unwrap(), incomplete.pop().unwrap());
     assert_eq!((&empty, &incomplete), (&expected, &expected));
     let changed = |changes: Value| {

@@ -69,8 +69,7 @@ impl Connection {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, End> {
         let sent = tokio::time::timeout(DEADLINE, self.sender.send_request(request)).await;
-        sent.expect("headers come in time")
-            .map_err(|error| end_of(&error))
+        sent.expect("headers come in time").map_err(|error| end_of(&error))
     }
 
     pub(crate) async fn go(&mut self) -> Result<Reply, End> {
@@ -80,22 +79,16 @@ impl Connection {
     pub(crate) async fn until_closed_by_server(&mut self) {
         let begin = std::time::Instant::now();
         while !self.sender.is_closed() {
-            assert!(
-                begin.elapsed() < DEADLINE,
-                "the server closes the connection"
-            );
+            assert!(begin.elapsed() < DEADLINE, "the server closes the connection");
             tokio::task::yield_now().await;
         }
     }
 }
 
 pub(crate) fn post(thread: &'static str, body: &Value) -> Request<Full<Bytes>> {
-    let request = Request::post("/v1/responses")
-        .header("host", "127.0.0.1")
-        .header("thread-id", thread);
-    request
-        .body(Full::new(Bytes::from(body.to_string())))
-        .unwrap()
+    let request =
+        Request::post("/v1/responses").header("host", "127.0.0.1").header("thread-id", thread);
+    request.body(Full::new(Bytes::from(body.to_string()))).unwrap()
 }
 
 /// One request on a connection of its own.
@@ -159,19 +152,15 @@ impl Reply {
     pub(crate) fn events(&self) -> Vec<Value> {
         let text = self.text();
         let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
-        data.map(|data| serde_json::from_str(data).unwrap())
-            .collect()
+        data.map(|data| serde_json::from_str(data).unwrap()).collect()
     }
 
     /// The types of the events; a delta is its text.
     pub(crate) fn outline(&self) -> Vec<String> {
-        let outline = self
-            .events()
-            .into_iter()
-            .map(|event| match event["delta"].as_str() {
-                Some(delta) => format!("{delta:?}"),
-                None => event["type"].as_str().unwrap().to_owned(),
-            });
+        let outline = self.events().into_iter().map(|event| match event["delta"].as_str() {
+            Some(delta) => format!("{delta:?}"),
+            None => event["type"].as_str().unwrap().to_owned(),
+        });
         outline.collect()
     }
 
@@ -191,10 +180,7 @@ fn end_of(error: &(dyn Error + 'static)) -> End {
                 kind => panic!("unexpected {kind:?}: {error}"),
             };
         }
-        if error
-            .downcast_ref::<hyper::Error>()
-            .is_some_and(hyper::Error::is_incomplete_message)
-        {
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message) {
             return End::Closed;
         }
         cause = error.source();

@@ -34,16 +34,9 @@ fn faulty(fault: &str) -> ScriptedModel {
 async fn play(fault: &str) -> Result<Reply, End> {
     let model = faulty(fault);
     let reply = go(&model).await;
-    assert_eq!(
-        go(&model).await.unwrap().end,
-        End::Complete,
-        "the next request is served"
-    );
-    let outcomes: Vec<_> = settled(&model, 2)
-        .await
-        .into_iter()
-        .map(|record| record.outcome)
-        .collect();
+    assert_eq!(go(&model).await.unwrap().end, End::Complete, "the next request is served");
+    let outcomes: Vec<_> =
+        settled(&model, 2).await.into_iter().map(|record| record.outcome).collect();
     let kind = fault.split('"').nth(1).unwrap();
     match outcomes.as_slice() {
         [Outcome::FaultPlayed(played), Outcome::Finished] => assert_eq!(*played, kind),
@@ -70,31 +63,20 @@ async fn statuses() {
         (500, "server_error"),
         (503, "server_error"),
     ] {
-        let reply = play(&format!(
-            "{{ kind = \"status\", status = {status}, message = \"no\" }}"
-        ))
-        .await
-        .unwrap();
+        let reply = play(&format!("{{ kind = \"status\", status = {status}, message = \"no\" }}"))
+            .await
+            .unwrap();
         let body = json!({"error": {"message": "no", "type": kind, "param": null, "code": null}});
-        assert_eq!(
-            (reply.status, reply.json(), reply.header("retry-after")),
-            (status, body, None)
-        );
+        assert_eq!((reply.status, reply.json(), reply.header("retry-after")), (status, body, None));
     }
 }
 
 #[tokio::test]
 async fn statuses_with_their_extras() {
-    let reply = play("{ kind = \"status\", status = 429, retry_after_s = 7 }")
-        .await
-        .unwrap();
-    assert_eq!(
-        (reply.status, reply.header("retry-after")),
-        (429, Some("7"))
-    );
-    let reply = play("{ kind = \"status\", status = 503, code = \"server_is_overloaded\" }")
-        .await
-        .unwrap();
+    let reply = play("{ kind = \"status\", status = 429, retry_after_s = 7 }").await.unwrap();
+    assert_eq!((reply.status, reply.header("retry-after")), (429, Some("7")));
+    let reply =
+        play("{ kind = \"status\", status = 503, code = \"server_is_overloaded\" }").await.unwrap();
     assert_eq!(
         (reply.status, &reply.json()["error"]["code"]),
         (503, &json!("server_is_overloaded"))
@@ -102,22 +84,16 @@ async fn statuses_with_their_extras() {
     let reply = play("{ kind = \"status\", status = 502, body = \"<html>bad gateway</html>\" }")
         .await
         .unwrap();
-    assert_eq!(
-        (reply.status, reply.text().as_str()),
-        (502, "<html>bad gateway</html>")
-    );
+    assert_eq!((reply.status, reply.text().as_str()), (502, "<html>bad gateway</html>"));
 }
 
 #[tokio::test]
 async fn usage_limit() {
-    let reply = play("{ kind = \"usage_limit\", plan_type = \"plus\", resets_in_s = 3600 }")
-        .await
-        .unwrap();
+    let reply =
+        play("{ kind = \"usage_limit\", plan_type = \"plus\", resets_in_s = 3600 }").await.unwrap();
     let body = reply.json();
-    let now_s = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap()
-        .as_secs();
+    let now_s =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let resets_at = body["error"]["resets_at"].as_u64().unwrap();
     assert!(
         (now_s..=now_s + 3600).contains(&resets_at),
@@ -141,16 +117,10 @@ async fn drops_before_headers() {
 #[tokio::test]
 async fn drops_mid_stream() {
     for (how, end) in [("close", End::Closed), ("reset", End::Reset)] {
-        let reply = play(&format!(
-            "{{ kind = \"drop\", after = 2, how = \"{how}\" }}"
-        ))
-        .await
-        .unwrap();
+        let reply =
+            play(&format!("{{ kind = \"drop\", after = 2, how = \"{how}\" }}")).await.unwrap();
         let expected = outline(&[&OPENING, &DELTAS[..2]]);
-        assert_eq!(
-            (reply.status, reply.outline(), reply.end),
-            (200, expected, end)
-        );
+        assert_eq!((reply.status, reply.outline(), reply.end), (200, expected, end));
     }
 }
 
@@ -172,10 +142,7 @@ async fn hangs_for_a_time() {
     ] {
         let begin = Instant::now();
         let reply = play(fault).await.unwrap();
-        assert!(
-            begin.elapsed() >= Duration::from_millis(60),
-            "{fault} waits"
-        );
+        assert!(begin.elapsed() >= Duration::from_millis(60), "{fault} waits");
         let expected = outline(&[&OPENING, &DELTAS, &CLOSING]);
         assert_eq!((reply.outline(), reply.end), (expected, End::Complete));
     }
@@ -204,11 +171,7 @@ async fn hangs_before_headers_until_the_client_leaves() {
 async fn hangs_mid_stream_until_the_client_leaves() {
     let model = faulty("{ kind = \"hang\", after = 2 }");
     let mut connection = Connection::open(model.port()).await.unwrap();
-    let mut body = connection
-        .send(post("t", &prompt("go")))
-        .await
-        .unwrap()
-        .into_body();
+    let mut body = connection.send(post("t", &prompt("go"))).await.unwrap().into_body();
     let mut text = String::new();
     while !text.contains("zwei") {
         let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
@@ -222,34 +185,25 @@ async fn hangs_mid_stream_until_the_client_leaves() {
 
 #[tokio::test]
 async fn signs_of_life_come_while_a_stream_hangs() {
-    for (keep_alive, sign) in [
-        ("comment", ": keep-alive\n\n"),
-        ("ping", "event: ping\ndata: {\"type\":\"ping\"}\n\n"),
-    ] {
+    for (keep_alive, sign) in
+        [("comment", ": keep-alive\n\n"), ("ping", "event: ping\ndata: {\"type\":\"ping\"}\n\n")]
+    {
         let model = start_answers(&format!(
             "[[conversation.answer]]\ntext = \"ein zwei\"\nfault = {{ kind = \"hang\", after = 1 }}\n\
              pace = {{ keep_alive_ms = 5, keep_alive = \"{keep_alive}\" }}"
         ));
         let mut connection = Connection::open(model.port()).await.unwrap();
-        let mut body = connection
-            .send(post("t", &prompt("go")))
-            .await
-            .unwrap()
-            .into_body();
+        let mut body = connection.send(post("t", &prompt("go"))).await.unwrap().into_body();
         let mut text = String::new();
         while text.matches(sign).count() < 3 {
-            let frame = tokio::time::timeout(DEADLINE, body.frame())
-                .await
-                .expect("signs keep coming");
+            let frame =
+                tokio::time::timeout(DEADLINE, body.frame()).await.expect("signs keep coming");
             text.push_str(
                 std::str::from_utf8(&frame.unwrap().unwrap().into_data().unwrap()).unwrap(),
             );
         }
         let (before, behind) = text.split_once(sign).unwrap();
-        assert!(
-            before.contains("\"ein \"") && !text.contains("zwei"),
-            "{text}"
-        );
+        assert!(before.contains("\"ein \"") && !text.contains("zwei"), "{text}");
         assert_eq!(behind.replace(sign, ""), "");
     }
 }
@@ -257,58 +211,34 @@ async fn signs_of_life_come_while_a_stream_hangs() {
 #[tokio::test]
 async fn first_frames() {
     let whole = outline(&[&OPENING, &DELTAS, &CLOSING]);
-    let reply = play("{ kind = \"first_frame\", frame = \"codex.rate_limits\" }")
-        .await
-        .unwrap();
-    assert_eq!(
-        reply.outline(),
-        [vec!["codex.rate_limits".to_owned()], whole.clone()].concat()
-    );
-    let reply = play("{ kind = \"first_frame\", frame = \"response.in_progress\" }")
-        .await
-        .unwrap();
+    let reply = play("{ kind = \"first_frame\", frame = \"codex.rate_limits\" }").await.unwrap();
+    assert_eq!(reply.outline(), [vec!["codex.rate_limits".to_owned()], whole.clone()].concat());
+    let reply = play("{ kind = \"first_frame\", frame = \"response.in_progress\" }").await.unwrap();
     assert_eq!(reply.outline(), whole[1..]);
-    let reply = play("{ kind = \"first_frame\", frame = \"error\" }")
-        .await
-        .unwrap();
-    assert_eq!(
-        (reply.outline(), reply.end),
-        (vec!["error".to_owned()], End::Complete)
-    );
+    let reply = play("{ kind = \"first_frame\", frame = \"error\" }").await.unwrap();
+    assert_eq!((reply.outline(), reply.end), (vec!["error".to_owned()], End::Complete));
 }
 
 #[tokio::test]
 async fn errors_inside_the_stream() {
-    let reply = play("{ kind = \"error_event\", after = 2, code = \"c\", message = \"m\" }")
-        .await
-        .unwrap();
-    assert_eq!(
-        reply.outline(),
-        outline(&[&OPENING, &DELTAS[..2], &["error"]])
-    );
+    let reply =
+        play("{ kind = \"error_event\", after = 2, code = \"c\", message = \"m\" }").await.unwrap();
+    assert_eq!(reply.outline(), outline(&[&OPENING, &DELTAS[..2], &["error"]]));
     let error =
         json!({"type": "error", "sequence_number": 6, "code": "c", "message": "m", "param": null});
-    assert_eq!(
-        (reply.events().pop(), reply.end),
-        (Some(error), End::Complete)
-    );
+    assert_eq!((reply.events().pop(), reply.end), (Some(error), End::Complete));
 
     let fault =
         "{ kind = \"failed\", after = 1, code = \"context_length_exceeded\", message = \"m\" }";
     let reply = play(fault).await.unwrap();
-    assert_eq!(
-        reply.outline(),
-        outline(&[&OPENING, &DELTAS[..1], &["response.failed"]])
-    );
+    assert_eq!(reply.outline(), outline(&[&OPENING, &DELTAS[..1], &["response.failed"]]));
     let error = json!({"code": "context_length_exceeded", "message": "m"});
     assert_eq!(reply.events().pop().unwrap()["response"]["error"], error);
 }
 
 #[tokio::test]
 async fn strange_ends() {
-    let reply = play("{ kind = \"incomplete\", reason = \"content_filter\" }")
-        .await
-        .unwrap();
+    let reply = play("{ kind = \"incomplete\", reason = \"content_filter\" }").await.unwrap();
     assert_eq!(
         reply.outline(),
         outline(&[&OPENING, &DELTAS, &CLOSING[..3], &["response.incomplete"]])
@@ -318,16 +248,10 @@ async fn strange_ends() {
 
     let reply = play("{ kind = \"empty_output\" }").await.unwrap();
     assert_eq!(reply.outline(), outline(&[&OPENING, &DELTAS, &CLOSING]));
-    assert_eq!(
-        reply.events().pop().unwrap()["response"]["output"],
-        json!([])
-    );
+    assert_eq!(reply.events().pop().unwrap()["response"]["output"], json!([]));
 
     let reply = play("{ kind = \"missing_terminal\" }").await.unwrap();
-    assert_eq!(
-        reply.outline(),
-        outline(&[&OPENING, &DELTAS, &CLOSING[..3]])
-    );
+    assert_eq!(reply.outline(), outline(&[&OPENING, &DELTAS, &CLOSING[..3]]));
     assert_eq!(reply.end, End::Complete);
 }
 
@@ -339,16 +263,10 @@ async fn malformed_streams() {
         ("garbage", &b"\x01\x02\x7f<<not an event>>"[..]),
         ("invalid_utf8", &b"\xff\xfe"[..]),
     ] {
-        let reply = play(&format!(
-            "{{ kind = \"malformed\", how = \"{how}\", after = 1 }}"
-        ))
-        .await
-        .unwrap();
+        let reply =
+            play(&format!("{{ kind = \"malformed\", how = \"{how}\", after = 1 }}")).await.unwrap();
         let bytes = reply.bytes();
-        let at = bytes
-            .windows(sign.len())
-            .position(|window| window == sign)
-            .expect(how);
+        let at = bytes.windows(sign.len()).position(|window| window == sign).expect(how);
         let text = String::from_utf8_lossy(&bytes);
         let good = text.lines().filter(|line| {
             serde_json::from_str::<serde_json::Value>(line.trim_start_matches("data: ")).is_ok()
@@ -367,25 +285,13 @@ async fn malformed_streams() {
         );
     }
 
-    let reply = play("{ kind = \"malformed\", how = \"no_blank_line\", after = 1 }")
-        .await
-        .unwrap();
+    let reply = play("{ kind = \"malformed\", how = \"no_blank_line\", after = 1 }").await.unwrap();
     let text = reply.text();
-    assert_eq!(
-        text.split("\n\n")
-            .filter(|event| event.matches("data: ").count() == 2)
-            .count(),
-        1
-    );
+    assert_eq!(text.split("\n\n").filter(|event| event.matches("data: ").count() == 2).count(), 1);
     assert_eq!(reply.outline(), whole);
 
-    let reply = play("{ kind = \"malformed\", how = \"crlf\" }")
-        .await
-        .unwrap();
-    assert_eq!(
-        reply.text().matches("\r\n").count(),
-        reply.text().matches('\n').count()
-    );
+    let reply = play("{ kind = \"malformed\", how = \"crlf\" }").await.unwrap();
+    assert_eq!(reply.text().matches("\r\n").count(), reply.text().matches('\n').count());
     assert_eq!(reply.outline(), whole);
 }
 
@@ -396,11 +302,7 @@ async fn characters_split_between_chunks() {
     );
     let mut connection = Connection::open(model.port()).await.unwrap();
     let reply = collect(connection.send(post("t", &prompt("go"))).await.unwrap()).await;
-    let split = reply
-        .chunks
-        .iter()
-        .filter(|chunk| std::str::from_utf8(chunk).is_err())
-        .count();
+    let split = reply.chunks.iter().filter(|chunk| std::str::from_utf8(chunk).is_err()).count();
     assert!(split >= 10, "{split} chunks end inside a character");
     assert!(reply.outline().contains(&"\"Grüße\"".to_owned()));
 }

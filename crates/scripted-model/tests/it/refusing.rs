@@ -14,10 +14,7 @@ async fn refuses_until_told_to_accept() {
     let model = start_answers(TWO_ANSWERS);
     assert_eq!(go(&model).await.unwrap().end, End::Complete);
     model.refuse_connections().await.unwrap();
-    assert_eq!(
-        go(&model).await.map(|reply| reply.status),
-        Err(End::Refused)
-    );
+    assert_eq!(go(&model).await.map(|reply| reply.status), Err(End::Refused));
     model.refuse_connections().await.unwrap();
     model.accept_connections().await.unwrap();
     model.accept_connections().await.unwrap();
@@ -45,10 +42,7 @@ async fn refusing_lets_a_running_answer_finish() {
         model.refuse_connections().await.unwrap();
     };
     let (reply, ()) = tokio::join!(go(&model), refuse);
-    assert_eq!(
-        reply.unwrap().outline().last().map(String::as_str),
-        Some("response.completed")
-    );
+    assert_eq!(reply.unwrap().outline().last().map(String::as_str), Some("response.completed"));
 }
 
 #[tokio::test]
@@ -58,10 +52,7 @@ async fn the_fault_refuses_for_its_time() {
     );
     let begin = Instant::now();
     assert_eq!(go(&model).await.map(|reply| reply.status), Err(End::Reset));
-    assert_eq!(
-        go(&model).await.map(|reply| reply.status),
-        Err(End::Refused)
-    );
+    assert_eq!(go(&model).await.map(|reply| reply.status), Err(End::Refused));
     let reply = loop {
         match go(&model).await {
             Ok(reply) => break reply,
@@ -72,15 +63,9 @@ async fn the_fault_refuses_for_its_time() {
     };
     assert!(begin.elapsed() >= Duration::from_millis(150));
     assert_eq!(reply.end, End::Complete);
-    let outcomes: Vec<_> = settled(&model, 2)
-        .await
-        .into_iter()
-        .map(|record| record.outcome)
-        .collect();
-    assert_eq!(
-        outcomes,
-        [Outcome::FaultPlayed("refuse"), Outcome::Finished]
-    );
+    let outcomes: Vec<_> =
+        settled(&model, 2).await.into_iter().map(|record| record.outcome).collect();
+    assert_eq!(outcomes, [Outcome::FaultPlayed("refuse"), Outcome::Finished]);
 }
 
 #[tokio::test]
@@ -89,10 +74,7 @@ async fn the_fault_refuses_until_released() {
         "[[conversation.answer]]\nfault = { kind = \"refuse\" }\n[[conversation.answer]]\ntext = \"back\"",
     );
     assert_eq!(go(&model).await.map(|reply| reply.status), Err(End::Reset));
-    assert_eq!(
-        go(&model).await.map(|reply| reply.status),
-        Err(End::Refused)
-    );
+    assert_eq!(go(&model).await.map(|reply| reply.status), Err(End::Refused));
     model.accept_connections().await.unwrap();
     assert_eq!(go(&model).await.unwrap().end, End::Complete);
 }
@@ -101,12 +83,10 @@ async fn the_fault_refuses_until_released() {
 async fn the_port_stays_ours_while_connections_are_refused() {
     let model = start_answers(TWO_ANSWERS);
     model.refuse_connections().await.unwrap();
-    let foreign: Vec<_> = (0..2000)
-        .map_while(|_| std::net::TcpListener::bind(("127.0.0.1", 0)).ok())
-        .collect();
-    let taken = foreign
-        .iter()
-        .any(|listener| listener.local_addr().unwrap().port() == model.port());
+    let foreign: Vec<_> =
+        (0..2000).map_while(|_| std::net::TcpListener::bind(("127.0.0.1", 0)).ok()).collect();
+    let taken =
+        foreign.iter().any(|listener| listener.local_addr().unwrap().port() == model.port());
     assert_eq!((taken, foreign.is_empty()), (false, false));
     drop(foreign);
     model.accept_connections().await.unwrap();

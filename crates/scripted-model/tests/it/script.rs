@@ -42,10 +42,7 @@ fn every_field_arrives() {
         deltas = 3
         repeat = true
     "#;
-    let call = |tool: &str, payload| Call {
-        payload,
-        ..Call::function(tool, json!({}))
-    };
+    let call = |tool: &str, payload| Call { payload, ..Call::function(tool, json!({})) };
     let first = Answer {
         reasoning: Some("hm".to_owned()),
         text: Some("hello".to_owned()),
@@ -67,12 +64,7 @@ fn every_field_arrives() {
             Call::apply_patch("*** Begin Patch"),
         ],
         events: Vec::new(),
-        usage: Usage {
-            input: 1,
-            cached: 2,
-            output: 3,
-            reasoning: 4,
-        },
+        usage: Usage { input: 1, cached: 2, output: 3, reasoning: 4 },
         pace: Some(Pace {
             before_headers_ms: 2,
             before_first_delta_ms: 3,
@@ -81,30 +73,14 @@ fn every_field_arrives() {
             keep_alive: KeepAlive::Ping,
         }),
         headers: vec![("x-codex-primary-used-percent".to_owned(), "42.5".to_owned())],
-        fault: Some(Fault::Drop {
-            after: 1,
-            how: Cut::Reset,
-        }),
+        fault: Some(Fault::Drop { after: 1, how: Cut::Reset }),
         plays: Plays::Times(NonZeroU32::new(2).unwrap()),
     };
-    let second = Answer {
-        deltas: 3,
-        plays: Plays::Forever,
-        ..Answer::default()
-    };
+    let second = Answer { deltas: 3, plays: Plays::Forever, ..Answer::default() };
     let expected = Script {
-        conversations: vec![Conversation {
-            prompt: "go".to_owned(),
-            answers: vec![first, second],
-        }],
-        fallback: Some(Answer {
-            text: Some("what?".to_owned()),
-            ..Answer::default()
-        }),
-        pace: Pace {
-            before_headers_ms: 1,
-            ..Pace::default()
-        },
+        conversations: vec![Conversation { prompt: "go".to_owned(), answers: vec![first, second] }],
+        fallback: Some(Answer { text: Some("what?".to_owned()), ..Answer::default() }),
+        pace: Pace { before_headers_ms: 1, ..Pace::default() },
     };
     assert_eq!(Script::parse(script).unwrap(), expected);
 }
@@ -112,11 +88,8 @@ fn every_field_arrives() {
 #[test]
 fn the_examples_of_the_manual_are_scripts() {
     let manual = include_str!("../../SCRIPT.md");
-    let examples: Vec<_> = manual
-        .split("```toml\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect();
+    let examples: Vec<_> =
+        manual.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     for example in &examples {
         if let Err(error) = Script::parse(example) {
             panic!("{error}\n{example}");
@@ -128,15 +101,11 @@ fn the_examples_of_the_manual_are_scripts() {
 #[test]
 fn the_manual_names_every_fault() {
     let manual = include_str!("../../SCRIPT.md");
-    let error = Script::parse("[fallback]\nfault = { kind = \"?\" }")
-        .unwrap_err()
-        .to_string();
+    let error = Script::parse("[fallback]\nfault = { kind = \"?\" }").unwrap_err().to_string();
     let (_, kinds) = error.split_once("expected one of ").unwrap();
     let kinds: Vec<_> = kinds.split('`').skip(1).step_by(2).collect();
-    let missing: Vec<_> = kinds
-        .iter()
-        .filter(|kind| !manual.contains(&format!("| `{kind}` |")))
-        .collect();
+    let missing: Vec<_> =
+        kinds.iter().filter(|kind| !manual.contains(&format!("| `{kind}` |"))).collect();
     assert_eq!((kinds.len(), missing), (14, Vec::<&&str>::new()));
 }
 
@@ -232,10 +201,7 @@ fn senseless_scripts_name_the_line_and_the_fix() {
     ] {
         assert_eq!(answer_error(second), expected);
     }
-    assert_eq!(
-        error(""),
-        "script line 1: nothing to play; add a [[conversation]] or a [fallback]"
-    );
+    assert_eq!(error(""), "script line 1: nothing to play; add a [[conversation]] or a [fallback]");
     assert_eq!(
         error("[[conversation]]\nmatch = \"\"\nanswer = [{ text = \"x\" }]"),
         "script line 1: `match` is empty and would match everything; use [fallback] for that"

@@ -18,10 +18,7 @@ async fn send(port: u16, request: Request<Full<Bytes>>) -> Reply {
 }
 
 fn request(method: &str, path: &str) -> Request<Full<Bytes>> {
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "127.0.0.1");
+    let request = Request::builder().method(method).uri(path).header("host", "127.0.0.1");
     request.body(Full::default()).unwrap()
 }
 
@@ -32,9 +29,7 @@ async fn a_whole_answer_with_its_headers_and_record() {
     );
     let body = prompt("please go");
     let mut posted = post("thread-1", &body);
-    posted
-        .headers_mut()
-        .insert("authorization", "Bearer sk-secret".parse().unwrap());
+    posted.headers_mut().insert("authorization", "Bearer sk-secret".parse().unwrap());
     let reply = send(model.port(), posted).await;
     assert_eq!(
         (
@@ -48,32 +43,15 @@ async fn a_whole_answer_with_its_headers_and_record() {
     assert_eq!(reply.outline().len(), 9);
     let record = settled(&model, 1).await.remove(0);
     assert_eq!(
-        (
-            record.number,
-            record.method.as_str(),
-            record.path.as_str(),
-            record.json()
-        ),
+        (record.number, record.method.as_str(), record.path.as_str(), record.json()),
         (1, "POST", "/v1/responses", body)
     );
     assert_eq!(
-        (
-            record.header("authorization"),
-            record.header("thread-id"),
-            record.thread.as_deref()
-        ),
+        (record.header("authorization"), record.header("thread-id"), record.thread.as_deref()),
         (Some("Bearer (present)"), Some("thread-1"), Some("thread-1"))
     );
-    let played = Played {
-        conversation: Some("go".to_owned()),
-        run: 1,
-        answer: 0,
-        request: 0,
-    };
-    assert_eq!(
-        (record.played, record.outcome),
-        (Some(played), Outcome::Finished)
-    );
+    let played = Played { conversation: Some("go".to_owned()), run: 1, answer: 0, request: 0 };
+    assert_eq!((record.played, record.outcome), (Some(played), Outcome::Finished));
 }
 
 #[tokio::test]
@@ -89,9 +67,7 @@ async fn a_request_without_an_answer_is_told_so() {
     let used_up = go(&model).await.unwrap();
     assert_eq!(used_up.status, 400);
     assert!(
-        used_up
-            .text()
-            .contains("conversation \\\"go\\\" has answers for 1 requests"),
+        used_up.text().contains("conversation \\\"go\\\" has answers for 1 requests"),
         "{}",
         used_up.text()
     );
@@ -114,19 +90,11 @@ async fn a_request_without_an_answer_is_told_so() {
 #[tokio::test]
 async fn models_and_everything_else() {
     let model = start_answers("[[conversation.answer]]\ntext = \"hello\"");
-    let models = send(
-        model.port(),
-        request("GET", "/v1/models?client_version=0.166.0"),
-    )
-    .await;
+    let models = send(model.port(), request("GET", "/v1/models?client_version=0.166.0")).await;
     let listed =
         json!([{"id": "gpt-5.5", "object": "model", "created": 0, "owned_by": "scripted"}]);
     assert_eq!(
-        (
-            models.status,
-            &models.json()["data"],
-            &models.json()["models"]
-        ),
+        (models.status, &models.json()["data"], &models.json()["models"]),
         (200, &listed, &json!([]))
     );
     let elsewhere = send(model.port(), request("GET", "/v1/files")).await;
@@ -139,17 +107,10 @@ async fn models_and_everything_else() {
             )
         )
     );
-    assert_eq!(
-        send(model.port(), request("GET", "/v1/responses"))
-            .await
-            .status,
-        405
-    );
+    assert_eq!(send(model.port(), request("GET", "/v1/responses")).await.status, 405);
     let records = settled(&model, 3).await;
-    let paths: Vec<_> = records
-        .iter()
-        .map(|record| (record.path.as_str(), &record.outcome))
-        .collect();
+    let paths: Vec<_> =
+        records.iter().map(|record| (record.path.as_str(), &record.outcome)).collect();
     assert_eq!(
         paths,
         [
@@ -167,9 +128,7 @@ async fn requests_that_cannot_be_read_take_no_answer() {
     *not_json.body_mut() = Full::new(Bytes::from_static(b"{"));
     assert_eq!(send(model.port(), not_json).await.status, 400);
     let mut compressed = post("t", &prompt("go"));
-    compressed
-        .headers_mut()
-        .insert("content-encoding", "zstd".parse().unwrap());
+    compressed.headers_mut().insert("content-encoding", "zstd".parse().unwrap());
     assert_eq!(send(model.port(), compressed).await.status, 415);
     let mut at_once = prompt("go");
     at_once["stream"] = Value::Bool(false);
@@ -183,9 +142,8 @@ async fn many_threads_at_once_on_several_conversations() {
         "[[conversation]]\nmatch = \"red\"\nanswer = [{ text = \"r1\" }, { text = \"r2\" }]\n\
          [[conversation]]\nmatch = \"blue\"\nanswer = [{ text = \"b1\" }, { text = \"b2\" }]",
     );
-    let threads: Vec<&'static str> = (0..40)
-        .map(|number| &*format!("thread-{number}").leak())
-        .collect();
+    let threads: Vec<&'static str> =
+        (0..40).map(|number| &*format!("thread-{number}").leak()).collect();
     let talks = threads.iter().enumerate().map(|(number, thread)| {
         let model = &model;
         async move {
@@ -194,10 +152,7 @@ async fn many_threads_at_once_on_several_conversations() {
             let second = ask(model, thread, &prompt(colour)).await.unwrap();
             let texts = [first, second].map(|reply| reply.outline()[4].clone());
             let initial = &colour[..1];
-            assert_eq!(
-                texts,
-                [format!("\"{initial}1\""), format!("\"{initial}2\"")]
-            );
+            assert_eq!(texts, [format!("\"{initial}1\""), format!("\"{initial}2\"")]);
         }
     });
     futures_util::future::join_all(talks).await;
@@ -225,16 +180,9 @@ async fn pace_is_kept() {
     let headers = begin.elapsed();
     let reply = collect(response).await;
     assert!(headers >= Duration::from_millis(40), "{headers:?}");
-    assert!(
-        begin.elapsed() >= Duration::from_millis(40 + 30 + 2 * 20),
-        "{:?}",
-        begin.elapsed()
-    );
+    assert!(begin.elapsed() >= Duration::from_millis(40 + 30 + 2 * 20), "{:?}", begin.elapsed());
     assert_eq!(reply.outline()[4..7], ["\"a \"", "\"b \"", "\"c\""]);
-    assert!(
-        reply.chunks.len() >= 4,
-        "each delta is sent when its time comes"
-    );
+    assert!(reply.chunks.len() >= 4, "each delta is sent when its time comes");
 }
 
 #[tokio::test]
@@ -250,11 +198,8 @@ async fn waiting_for_requests_has_a_deadline() {
 #[tokio::test]
 async fn tells_codex_where_to_find_it() {
     let model = start_answers("[[conversation.answer]]\ntext = \"hello\"");
-    let limits = ProviderLimits {
-        request_max_retries: 1,
-        stream_max_retries: 2,
-        stream_idle_timeout_ms: 3,
-    };
+    let limits =
+        ProviderLimits { request_max_retries: 1, stream_max_retries: 2, stream_idle_timeout_ms: 3 };
     let config: toml::Table = model.codex_config(&limits).parse().unwrap();
     let expected: toml::Table = format!(
         "model = 'gpt-5.5'\nmodel_provider = 'scripted'\ncheck_for_update_on_startup = false\n\

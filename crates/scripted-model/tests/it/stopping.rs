@@ -26,12 +26,7 @@ async fn shutdown_ends_running_answers_and_frees_the_port() {
     model.shutdown().await;
     assert_eq!(collect(response).await.end, End::Closed);
     let again = std::net::TcpListener::bind(("127.0.0.1", port));
-    assert_eq!(
-        again
-            .map(|listener| listener.local_addr().unwrap().port())
-            .unwrap(),
-        port
-    );
+    assert_eq!(again.map(|listener| listener.local_addr().unwrap().port()).unwrap(), port);
 }
 
 #[tokio::test]
@@ -65,8 +60,5 @@ async fn a_stopped_one_can_be_started_again_on_its_port() {
 #[test]
 fn says_that_it_needs_a_runtime() {
     let script = ostler_scripted_model::Script::parse("[fallback]\ntext = \"x\"").unwrap();
-    assert!(matches!(
-        ScriptedModel::start(script),
-        Err(StartError::NoRuntime)
-    ));
+    assert!(matches!(ScriptedModel::start(script), Err(StartError::NoRuntime)));
 }

@@ -12,11 +12,11 @@ use crate::protocol::item::Item;
 use crate::protocol::item::body::FileUpdate;
 use crate::protocol::lenient;
 use crate::protocol::limits::{RateLimits, TokenUsage};
-use crate::protocol::request_id::RequestId;
 use crate::protocol::settings::SandboxPolicy;
 use crate::protocol::thread::{Thread, ThreadStatus};
 use crate::protocol::turn::{PlanStep, Turn};
 use crate::protocol::words::McpServerState;
+use crate::wire::RequestId;
 
 /// A piece of text that belongs to an item. `Cow`, because text with escapes cannot be borrowed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
