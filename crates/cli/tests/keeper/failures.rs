@@ -134,7 +134,10 @@ fn a_broken_record_is_shown_and_what_runs_can_still_be_ended() {
     let longest = table.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(80), "{table}");
 
-    world.json(&["keeper", "stop", "--now", &keeper.id]);
+    let report = world.json(&["keeper", "stop", "--now", &keeper.id]);
+    // The keeper knows better than its file and has written it anew.
+    assert_eq!(report["exit"], serde_json::json!({"code": 0}), "{report}");
+    assert_eq!(world.listed()["state"], "ended");
     let left = [keeper.keeper, keeper.codex, orphans[0], orphans[1]].map(is_alive);
     assert_eq!(left, [false; 4]);
 }

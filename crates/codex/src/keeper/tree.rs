@@ -1,13 +1,15 @@
 //! Everything that belongs to one keeper, found from outside of it.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep};
 
-use super::folder::KeeperId;
+use super::folder::{KeeperFolder, KeeperId};
 use super::group;
 use super::process::{Process, ProcessIdentity, ProcessTable};
 use super::record::Record;
@@ -76,6 +78,25 @@ pub(super) fn members(
         found.remove(&keeper);
     }
     found.into_values().collect()
+}
+
+/// The keeper of a folder whose record cannot be read: it carries the mark and was told the folder.
+pub(super) fn keeper_without_record(
+    folder: &KeeperFolder,
+    table: &ProcessTable,
+) -> Option<ProcessIdentity> {
+    let told = folder.path().as_os_str().as_bytes();
+    let marked = table
+        .marked()
+        .into_iter()
+        .filter(|(id, _)| id == folder.id());
+    marked
+        .map(|(_, process)| process.identity)
+        .find(|identity| {
+            let arguments = fs::read(format!("/proc/{}/cmdline", identity.pid)).unwrap_or_default();
+            let arguments: Vec<&[u8]> = arguments.split(|byte| *byte == 0).skip(1).collect();
+            arguments.starts_with(&[b"keeper", b"run", b"--dir", told])
+        })
 }
 
 /// Ends all of a tree whose keeper is dead; gives what was ended and what would not end.
