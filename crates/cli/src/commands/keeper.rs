@@ -135,9 +135,6 @@ fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
         record.id,
         socket.display()
     ));
-    for note in &record.notes {
-        output.say(&format!("note: {note}"));
-    }
     output.emit(&json!({ "id": record.id, "socket": socket, "record": record }));
     Ok(())
 }

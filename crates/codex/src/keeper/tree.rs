@@ -55,8 +55,8 @@ pub(super) fn members(
     let alive = record
         .map(|record| Alive::of(record, table, boot_id))
         .unwrap_or_default();
-    let marked = table.marked().into_iter().filter(|(mark, _)| mark == id);
-    let mut roots: Vec<i32> = marked.map(|(_, process)| process.identity.pid).collect();
+    let marked = table.marked(id).into_iter();
+    let mut roots: Vec<i32> = marked.map(|identity| identity.pid).collect();
     roots.extend(
         [alive.keeper, alive.codex]
             .into_iter()
@@ -86,17 +86,11 @@ pub(super) fn keeper_without_record(
     table: &ProcessTable,
 ) -> Option<ProcessIdentity> {
     let told = folder.path().as_os_str().as_bytes();
-    let marked = table
-        .marked()
-        .into_iter()
-        .filter(|(id, _)| id == folder.id());
-    marked
-        .map(|(_, process)| process.identity)
-        .find(|identity| {
-            let arguments = fs::read(format!("/proc/{}/cmdline", identity.pid)).unwrap_or_default();
-            let arguments: Vec<&[u8]> = arguments.split(|byte| *byte == 0).skip(1).collect();
-            arguments.starts_with(&[b"keeper", b"run", b"--dir", told])
-        })
+    table.marked(folder.id()).into_iter().find(|identity| {
+        let arguments = fs::read(format!("/proc/{}/cmdline", identity.pid)).unwrap_or_default();
+        let arguments: Vec<&[u8]> = arguments.split(|byte| *byte == 0).skip(1).collect();
+        arguments.starts_with(&[b"keeper", b"run", b"--dir", told])
+    })
 }
 
 /// Ends all of a tree whose keeper is dead; gives what was ended and what would not end.
