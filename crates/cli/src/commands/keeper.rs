@@ -122,9 +122,6 @@ fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
     let record = runtime()?.block_on(keeper::start(request)).map_err(|error| failure(&error))?;
     let socket = root.join(record.id.as_str()).join("socket");
     output.say(&format!("keeper {}: codex listens on {}", record.id, socket.display()));
-    for note in &record.notes {
-        output.say(&format!("note: {note}"));
-    }
     output.emit(&json!({ "id": record.id, "socket": socket, "record": record }));
     Ok(())
 }

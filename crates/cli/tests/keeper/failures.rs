@@ -45,6 +45,18 @@ fn a_program_that_is_not_codex_is_refused_with_its_own_words() {
     }
 }
 
+/// 20 MB are more than a pipe holds and more than the log keeps.
+#[test]
+fn a_program_is_never_held_up_by_its_own_output() {
+    let world = World::new();
+    let flood = script(&world, "yes | head -c 20000000 >&2; echo the end >&2; exit 7");
+    let output = world.ostler(&["keeper", "start", "--codex", flood.to_str().unwrap()]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("(exit code 7)"), "{errors}");
+    assert!(errors.ends_with("y\n  the end\n"), "{errors}");
+    nothing_is_left(&world);
+}
+
 #[tokio::test]
 async fn a_program_that_never_listens_is_ended_at_the_deadline() {
     let world = World::new();
@@ -99,7 +111,10 @@ fn a_broken_record_is_shown_and_what_runs_can_still_be_ended() {
     let longest = table.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(80), "{table}");
 
-    world.json(&["keeper", "stop", "--now", &keeper.id]);
+    let report = world.json(&["keeper", "stop", "--now", &keeper.id]);
+    // The keeper knows better than its file and has written it anew.
+    assert_eq!(report["exit"], serde_json::json!({"code": 0}), "{report}");
+    assert_eq!(world.listed()["state"], "ended");
     let left = [keeper.keeper, keeper.codex, orphans[0], orphans[1]].map(is_alive);
     assert_eq!(left, [false; 4]);
 }

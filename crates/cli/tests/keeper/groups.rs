@@ -77,7 +77,7 @@ end() {
     done
 }
 trap end EXIT
-while ! systemctl --user is-active --quiet basic.target; do kill -0 $manager; sleep 0.05; done
+while ! systemctl --user is-active --quiet basic.target 2>/dev/null; do kill -0 $manager; sleep 0.05; done
 (echo 0 > $base/service/cgroup.procs; exec "$@" --json > started.json)
 echo 1 > $base/service/cgroup.kill
 while ! [ -e go-on ]; do sleep 0.05; done

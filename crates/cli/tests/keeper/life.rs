@@ -17,14 +17,14 @@ fn the_first_request_to_end_waits_for_running_turns() {
         let world = World::new();
         let keeper = world.start(version);
         let mut client = Client::connect(&keeper.socket);
-        let started = client.call("thread/start", json!({"cwd": world.path("codex-home")}));
+        let started = client.call("thread/start", &json!({"cwd": world.path("codex-home")}));
         let script = format!(
             "while ! [ -e {0} ]; do sleep 0.05; done; touch {1}",
             world.path("release").display(),
             world.path("finished").display()
         );
         let thread = &started["thread"]["id"];
-        client.call("thread/shellCommand", json!({"threadId": thread, "command": script}));
+        client.call("thread/shellCommand", &json!({"threadId": thread, "command": script}));
         client.read_until("item/started");
 
         let impatient = ["keeper", "stop", &keeper.id, "--wait", "1"];

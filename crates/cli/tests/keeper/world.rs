@@ -99,7 +99,7 @@ impl World {
         let mut client = Client::connect(&keeper.socket);
         let result = client.call(
             "command/exec",
-            json!({
+            &json!({
                 "command": ["sh", "-c", script],
                 "cwd": self.folder.path(),
                 "sandboxPolicy": {"type": "dangerFullAccess"},
@@ -129,8 +129,15 @@ impl World {
 }
 
 impl Drop for World {
-    /// Independent of the code under test: everything that has this world's path in its environment or arguments.
+    /// First the ordinary way; then, independent of the code under test, everything that has this world's path in
+    /// its environment or arguments.
     fn drop(&mut self) {
+        for entry in fs::read_dir(self.root()).into_iter().flatten().flatten() {
+            let id = entry.file_name();
+            let mut command = self.command(env!("CARGO_BIN_EXE_ostler"));
+            // What it cannot end is ended below.
+            drop(command.args(["keeper", "stop", "--now"]).arg(id).output());
+        }
         let needle = self.folder.path().to_str().unwrap_or_default().as_bytes().to_vec();
         for name in ["marked", "bare"] {
             let pid = fs::read_to_string(self.path(name)).unwrap_or_default();
@@ -141,7 +148,7 @@ impl Drop for World {
         for _ in 0..50 {
             let left: Vec<i32> = pids().into_iter().filter(|pid| mentions(*pid, &needle)).collect();
             if left.is_empty() {
-                return;
+                break;
             }
             left.iter().for_each(|pid| kill(*pid, Signal::KILL));
             std::thread::sleep(Duration::from_millis(20));
@@ -186,12 +193,12 @@ impl Client {
         let (socket, _) = tungstenite::client("ws://localhost/", stream).unwrap();
         let mut client = Self { socket, next_id: 1 };
         let who = json!({"clientInfo": {"name": "test", "version": "0"}});
-        client.call("initialize", who);
+        client.call("initialize", &who);
         client.send(&json!({"method": "initialized"}));
         client
     }
 
-    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
         let id = self.next_id;
         self.next_id += 1;
         self.send(&json!({"id": id, "method": method, "params": params}));
@@ -251,7 +258,7 @@ pub(crate) fn is_alive(pid: i32) -> bool {
 
 pub(crate) fn kill(pid: i32, signal: Signal) {
     // One that has ended meanwhile needs no signal.
-    drop(kill_process(Pid::from_raw(pid).unwrap(), signal));
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap_or_default();
 }
 
 pub(crate) fn pids() -> Vec<i32> {

@@ -25,7 +25,11 @@ impl ControlGroup {
         let mounts =
             fs::read_to_string("/proc/self/mountinfo").map_err(|error| error.to_string())?;
         let groups = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
-        let home = own_group(&mounts, &groups).ok_or("no version 2 hierarchy is mounted")?;
+        // A later mount may hide an earlier one; only what can be reached counts.
+        let home = own_group(&mounts, &groups)
+            .into_iter()
+            .find(|group| group.join("cgroup.procs").exists())
+            .ok_or("no version 2 hierarchy is mounted")?;
         let path = home.join(format!("{PREFIX}{id}"));
         fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let group = Self { path, home };
@@ -105,10 +109,12 @@ fn move_self_to(group: &Path) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), "0")
 }
 
-/// Where our own version 2 group is to be found in the file system.
-fn own_group(mountinfo: &str, cgroup: &str) -> Option<PathBuf> {
-    let own = cgroup.lines().find_map(|line| line.strip_prefix("0::"))?;
-    mountinfo.lines().find_map(|line| {
+/// Where our own version 2 group may be found in the file system.
+fn own_group(mountinfo: &str, cgroup: &str) -> Vec<PathBuf> {
+    let Some(own) = cgroup.lines().find_map(|line| line.strip_prefix("0::")) else {
+        return Vec::new();
+    };
+    let below_mount = |line: &str| {
         let (place, kind) = line.split_once(" - ")?;
         if kind.split(' ').next() != Some("cgroup2") {
             return None;
@@ -118,7 +124,8 @@ fn own_group(mountinfo: &str, cgroup: &str) -> Option<PathBuf> {
         // A mount may show only a part of the hierarchy; ours must be in it.
         let below = Path::new(own).strip_prefix(unescape(root)).ok()?;
         Some(PathBuf::from(unescape(mount_point)).join(below))
-    })
+    };
+    mountinfo.lines().filter_map(below_mount).collect()
 }
 
 /// `mountinfo` writes space, tab, newline and backslash as three octal digits.
@@ -146,15 +153,18 @@ mod tests {
             own_group(version_1, own),
             own_group(hybrid, "4:memory:/elsewhere\n"),
         ];
-        let expected = [
-            Some("/sys/fs/cgroup/unified"),
-            Some("/sys/fs/cgroup/unified/user.slice/user-7.slice"),
-            Some("/mnt/with space/user-7.slice"),
-            None,
-            None,
-            None,
+        let expected: [&[&str]; 6] = [
+            &["/sys/fs/cgroup/unified"],
+            &["/sys/fs/cgroup/unified/user.slice/user-7.slice"],
+            &["/mnt/with space/user-7.slice"],
+            &[],
+            &[],
+            &[],
         ];
-        assert_eq!(found, expected.map(|path| path.map(PathBuf::from)));
+        assert_eq!(
+            found,
+            expected.map(|paths| paths.iter().map(PathBuf::from).collect::<Vec<_>>())
+        );
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub fn find(root: &Path, prefix: &str) -> Result<Found, KeeperError> {
 /// The keeper that `pid` runs under, if any: by ancestry, and by the mark that it or an ancestor carries.
 ///
 /// Ancestry alone is not enough: what outlives a dead keeper belongs to init. The mark alone is not enough either: a
-/// command may clear its environment, and Codex forbids others of the same user to read its own.
+/// command may clear its environment or forbid us to read it.
 pub fn descends_from_keeper(root: &Path, pid: i32) -> Result<Option<KeeperId>, KeeperError> {
     let folders = folders(root).map_err(KeeperError::file("read", root))?;
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
@@ -161,4 +161,96 @@ fn folders(root: &Path) -> io::Result<Vec<KeeperFolder>> {
 fn last_change(path: &Path) -> Option<Timestamp> {
     let changed = fs::metadata(path).ok()?.modified().ok()?;
     Timestamp::try_from(changed).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::process::ProcessIdentity;
+    use super::super::record::{Exit, HowEnded, SCHEMA, State};
+    use super::*;
+
+    struct Case {
+        keeper: Option<ProcessIdentity>,
+        codex: Option<ProcessIdentity>,
+        starter: ProcessIdentity,
+        boot_id: &'static str,
+        ended: Option<Ended>,
+    }
+
+    /// Judges a record by this test's own process, which is surely alive, and by one that surely is not.
+    #[test]
+    fn the_condition_follows_from_who_is_alive() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let alive = ProcessIdentity::of(own).unwrap();
+        // The right pid with another start time: somebody else has it now.
+        let dead = ProcessIdentity { start_ticks: alive.start_ticks - 1, ..alive };
+        let ended = Ended {
+            at: Timestamp::UNIX_EPOCH,
+            exit: Exit::Signal(9),
+            how: HowEnded::ByItself,
+            leftovers: 0,
+        };
+        let case = |keeper, codex, starter, boot_id, ended| Case {
+            keeper,
+            codex,
+            starter,
+            boot_id,
+            ended,
+        };
+        let cases = [
+            (case(None, None, alive, "now", None), Condition::Starting),
+            (case(None, None, dead, "now", None), Condition::Gone),
+            (case(Some(alive), Some(dead), dead, "now", None), Condition::Running),
+            (case(Some(dead), Some(alive), alive, "now", None), Condition::KeeperDead),
+            (case(Some(dead), Some(dead), alive, "now", None), Condition::Gone),
+            (case(Some(alive), Some(alive), alive, "before", None), Condition::Gone),
+            (
+                case(Some(dead), Some(dead), dead, "now", Some(ended.clone())),
+                Condition::Ended(ended),
+            ),
+        ];
+        let table = ProcessTable::read().unwrap();
+        for (case, expected) in cases {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("0123abcd");
+            fs::create_dir(&path).unwrap();
+            let folder = KeeperFolder::at(&path).unwrap();
+            let record = Record {
+                schema: SCHEMA,
+                id: folder.id().clone(),
+                state: State::Running,
+                boot_id: case.boot_id.to_owned(),
+                started_at: Timestamp::UNIX_EPOCH,
+                started_by: case.starter,
+                codex_path: "/codex".into(),
+                codex_version: None,
+                codex_home: None,
+                extra_arguments: Vec::new(),
+                withheld_variables: Vec::new(),
+                keeper: case.keeper,
+                codex: case.codex,
+                control_group: None,
+                scope: None,
+                ended: case.ended,
+                notes: Vec::new(),
+            };
+            record.write(&folder).unwrap();
+            let found = judge(folder, &table, "now");
+            assert_eq!(found.condition, expected, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_in_the_wrong_folder_is_not_believed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("0123abcd");
+        fs::create_dir(&path).unwrap();
+        let text = r#"{"schema": 1, "id": "ffffffff", "state": "running", "boot_id": "now",
+            "started_at": "2026-11-15T20:00:00Z", "started_by": {"pid": 1, "start_ticks": 1},
+            "codex_path": "/codex", "keeper": {"pid": 1, "start_ticks": 1}}"#;
+        fs::write(path.join("record.json"), text).unwrap();
+        let found = judge(KeeperFolder::at(&path).unwrap(), &ProcessTable::default(), "now");
+        let reason = "it is the record of keeper ffffffff".to_owned();
+        assert_eq!((found.record, found.condition), (None, Condition::Broken { reason }));
+    }
 }

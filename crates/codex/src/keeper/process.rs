@@ -1,5 +1,6 @@
 //! Processes as `/proc` shows them: who is whose child, who is still the same, who carries our mark.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -72,6 +73,8 @@ impl ProcessIdentity {
 #[derive(Debug, Default)]
 pub(super) struct ProcessTable {
     processes: BTreeMap<i32, Process>,
+    /// Filled by [`marked`](Self::marked): reading every environment is dear, and many keepers may ask.
+    marked: OnceCell<Vec<(KeeperId, ProcessIdentity)>>,
 }
 
 impl ProcessTable {
@@ -85,7 +88,7 @@ impl ProcessTable {
                 processes.insert(process.identity.pid, process);
             }
         }
-        Ok(Self { processes })
+        Ok(Self { processes, marked: OnceCell::new() })
     }
 
     pub(super) fn get(&self, identity: ProcessIdentity) -> Option<&Process> {
@@ -122,10 +125,14 @@ impl ProcessTable {
         found
     }
 
-    /// Everything that carries some keeper's mark.
-    pub(super) fn marked(&self) -> Vec<(KeeperId, &Process)> {
-        let with_mark = |process| Some((mark(process)?, process));
-        self.processes.values().filter_map(with_mark).collect()
+    /// Everything that carries the mark of keeper `id`.
+    pub(super) fn marked(&self, id: &KeeperId) -> Vec<ProcessIdentity> {
+        let all = self.marked.get_or_init(|| {
+            let with_mark = |process: &Process| Some((mark(process)?, process.identity));
+            self.processes.values().filter_map(with_mark).collect()
+        });
+        let of_keeper = all.iter().filter(|(mark, _)| mark == id);
+        of_keeper.map(|(_, identity)| *identity).collect()
     }
 }
 
@@ -221,12 +228,7 @@ mod tests {
             std::thread::yield_now();
         };
         let below: Vec<_> = table.descendants(own).iter().map(|process| process.identity).collect();
-        let marked: Vec<_> = table
-            .marked()
-            .into_iter()
-            .map(|(id, process)| (id.to_string(), process.identity))
-            .filter(|(id, _)| id == "0123abcd")
-            .collect();
+        let marked = table.marked(&KeeperId::parse("0123abcd").unwrap());
         let above: Vec<_> =
             table.ancestry(pid).iter().map(|process| process.identity.pid).collect();
         let reused = ProcessIdentity { start_ticks: identity.start_ticks + 1, ..identity };
@@ -234,7 +236,7 @@ mod tests {
         identity.signal(Signal::KILL).unwrap();
         child.wait().unwrap();
         assert!(below.contains(&identity), "{below:?}");
-        assert_eq!(marked, [("0123abcd".to_owned(), identity)]);
+        assert_eq!(marked, [identity]);
         assert_eq!(above.get(..2), Some(&[pid, own][..]));
         assert!(spared, "a signal for another start time reached the process");
         assert!(!identity.is_alive());

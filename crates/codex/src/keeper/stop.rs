@@ -16,6 +16,9 @@ use super::record::{Ended, Exit, HowEnded, Record, SCHEMA, State};
 use super::run::END_NOW_GRACE;
 use super::tree::{self, Alive, END_DEADLINE, LOOK_AGAIN};
 
+/// The threads of a killed process need milliseconds to end.
+const GROUP_PATIENCE: Duration = Duration::from_secs(2);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopMode {
     /// Codex finishes its running turns and takes none of our time after `deadline`; then it goes on draining.
@@ -42,8 +45,12 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
     // The keeper may have written since `found` was judged; what cannot be read now may have been readable then.
     let record = Record::read(&found.folder).ok().or_else(|| found.record.clone());
     let before = tree::members(id, record.as_ref(), &table, &boot_id);
-    let alive =
-        record.as_ref().map(|record| Alive::of(record, &table, &boot_id)).unwrap_or_default();
+    let alive = match &record {
+        Some(record) => Alive::of(record, &table, &boot_id),
+        None => {
+            Alive { keeper: tree::keeper_without_record(&found.folder, &table), ..Alive::default() }
+        }
+    };
     let draining = record.as_ref().is_some_and(|record| record.state == State::Draining);
 
     match (alive.keeper, alive.codex, mode) {
@@ -72,7 +79,7 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
         let pids = left.iter().map(|process| process.identity.pid).collect();
         return Err(KeeperError::LeftOver { id: id.clone(), pids });
     }
-    let record = settle(found, record);
+    let record = settle(found, record).await;
     let mut ended = before;
     ended.extend(ended_by_us);
     ended.sort();
@@ -117,7 +124,7 @@ async fn drain(
 }
 
 /// Puts the folder in order in the place of a keeper that could not; gives the final record.
-fn settle(found: &Found, last_known: Option<Record>) -> Option<Record> {
+async fn settle(found: &Found, last_known: Option<Record>) -> Option<Record> {
     let current = Record::read(&found.folder).ok();
     if let Some(record) = &current
         && record.state == State::Ended
@@ -130,7 +137,13 @@ fn settle(found: &Found, last_known: Option<Record>) -> Option<Record> {
     if let Some(path) = &record.control_group
         && group::belongs_to(path, found.id())
     {
+        // A killed process leaves its group only when its last thread has ended.
+        let deadline = Instant::now() + GROUP_PATIENCE;
         group::remove(path);
+        while path.exists() && Instant::now() < deadline {
+            sleep(LOOK_AGAIN).await;
+            group::remove(path);
+        }
     }
     record.schema = SCHEMA;
     record.state = State::Ended;

@@ -1,13 +1,15 @@
 //! Everything that belongs to one keeper, found from outside of it.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep};
 
-use super::folder::KeeperId;
+use super::folder::{KeeperFolder, KeeperId};
 use super::group;
 use super::process::{Process, ProcessIdentity, ProcessTable};
 use super::record::Record;
@@ -51,8 +53,8 @@ pub(super) fn members(
     boot_id: &str,
 ) -> Vec<Process> {
     let alive = record.map(|record| Alive::of(record, table, boot_id)).unwrap_or_default();
-    let marked = table.marked().into_iter().filter(|(mark, _)| mark == id);
-    let mut roots: Vec<i32> = marked.map(|(_, process)| process.identity.pid).collect();
+    let marked = table.marked(id).into_iter();
+    let mut roots: Vec<i32> = marked.map(|identity| identity.pid).collect();
     roots.extend([alive.keeper, alive.codex].into_iter().flatten().map(|found| found.pid));
     let group = record.and_then(|record| record.control_group.as_deref());
     if let Some(path) = group.filter(|path| group::belongs_to(path, id)) {
@@ -69,6 +71,19 @@ pub(super) fn members(
         found.remove(&keeper);
     }
     found.into_values().collect()
+}
+
+/// The keeper of a folder whose record cannot be read: it carries the mark and was told the folder.
+pub(super) fn keeper_without_record(
+    folder: &KeeperFolder,
+    table: &ProcessTable,
+) -> Option<ProcessIdentity> {
+    let told = folder.path().as_os_str().as_bytes();
+    table.marked(folder.id()).into_iter().find(|identity| {
+        let arguments = fs::read(format!("/proc/{}/cmdline", identity.pid)).unwrap_or_default();
+        let arguments: Vec<&[u8]> = arguments.split(|byte| *byte == 0).skip(1).collect();
+        arguments.starts_with(&[b"keeper", b"run", b"--dir", told])
+    })
 }
 
 /// Ends all of a tree whose keeper is dead; gives what was ended and what would not end.
