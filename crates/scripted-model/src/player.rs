@@ -1,14 +1,16 @@
 //! When the events of an answer are sent, and where a fault strikes: no I/O, no clock.
 
+mod strike;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
 use crate::events::{self, Segment, Setting, Step};
-use crate::fault::{Cut, Fault, FirstFrame, Malformed};
+use crate::fault::{Cut, Fault, Malformed};
 use crate::script::{Answer, Pace};
-use crate::sse;
+use strike::Strike;
 
 /// What the connection does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,16 +48,6 @@ pub(crate) struct Player {
     ready: VecDeque<Action>,
 }
 
-#[derive(Debug)]
-enum Strike {
-    Cut(Cut),
-    Hang(Option<Duration>),
-    Error { code: String, message: String },
-    Failed { code: String, message: String },
-    Insert(&'static [u8]),
-    LeaveUnclosed,
-}
-
 #[derive(Debug, PartialEq, Eq)]
 enum LineEnds {
     Lf,
@@ -72,7 +64,7 @@ impl Player {
     /// Faults that come before the stream (statuses, refusals) are not the player's.
     pub(crate) fn new(answer: &Answer, pace: Pace, setting: Setting) -> Self {
         let mut steps = VecDeque::from(events::compose(answer, &setting));
-        arrange(&mut steps, answer.fault.as_ref());
+        strike::arrange(&mut steps, answer.fault.as_ref());
         let malformed = match answer.fault {
             Some(Fault::Malformed { how, .. }) => Some(how),
             _ => None,
@@ -81,7 +73,7 @@ impl Player {
             steps,
             setting,
             pace,
-            strike: answer.fault.as_ref().and_then(strike),
+            strike: answer.fault.as_ref().and_then(strike::strike),
             line_ends: match malformed {
                 Some(Malformed::Crlf) => LineEnds::CrLf,
                 _ => LineEnds::Lf,
@@ -243,10 +235,10 @@ impl Player {
         }
         let mut bytes = self.buffer.split().freeze();
         if self.line_ends == LineEnds::CrLf {
-            bytes = with_crlf(&bytes);
+            bytes = strike::with_crlf(&bytes);
         }
         if self.chunks == Chunks::CutInCharacters {
-            for piece in cut_in_characters(&bytes) {
+            for piece in strike::cut_in_characters(&bytes) {
                 self.ready.extend([Action::Send(piece), Action::Flush]);
             }
         } else {
@@ -269,82 +261,6 @@ impl Iterator for Player {
             self.advance();
         }
     }
-}
-
-/// The faults that change which events there are.
-fn arrange(steps: &mut VecDeque<Step>, fault: Option<&Fault>) {
-    match fault {
-        Some(Fault::MissingTerminal) => {
-            steps.retain(|step| !matches!(step, Step::Terminal(_)));
-        }
-        Some(Fault::FirstFrame { frame }) => match frame {
-            FirstFrame::RateLimits => steps.push_front(Step::Opening(events::rate_limits())),
-            // `response.created` is the first step, `response.in_progress` the second.
-            FirstFrame::InProgress => drop(steps.pop_front()),
-            FirstFrame::Error => {
-                let error = events::error(0, "server_error", "the scripted model failed at once");
-                steps.clear();
-                steps.push_back(Step::Opening(error));
-            }
-        },
-        _ => {}
-    }
-}
-
-/// The faults that strike at one point of the stream.
-fn strike(fault: &Fault) -> Option<(u64, Strike)> {
-    Some(match fault {
-        Fault::Drop { after, how } => (*after, Strike::Cut(*how)),
-        Fault::Hang { after, for_ms } => (*after, Strike::Hang(for_ms.map(Duration::from_millis))),
-        Fault::ErrorEvent { after, code, message } => {
-            let (code, message) = (code.clone(), message.clone());
-            (*after, Strike::Error { code, message })
-        }
-        Fault::Failed { after, code, message } => {
-            let (code, message) = (code.clone(), message.clone());
-            (*after, Strike::Failed { code, message })
-        }
-        Fault::Malformed { how, after } => match how {
-            Malformed::BrokenJson => (*after, Strike::Insert(sse::BROKEN_JSON)),
-            Malformed::Garbage => (*after, Strike::Insert(sse::GARBAGE)),
-            Malformed::InvalidUtf8 => (*after, Strike::Insert(sse::INVALID_UTF8)),
-            Malformed::NoBlankLine => (*after, Strike::LeaveUnclosed),
-            Malformed::Crlf | Malformed::SplitUtf8 => return None,
-        },
-        _ => return None,
-    })
-}
-
-/// JSON holds no raw line end, so every one of them belongs to the framing.
-fn with_crlf(bytes: &[u8]) -> Bytes {
-    let mut result = BytesMut::with_capacity(bytes.len() + bytes.len() / 16);
-    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-        match line.strip_suffix(b"\n") {
-            Some(text) => {
-                result.extend_from_slice(text);
-                result.extend_from_slice(b"\r\n");
-            }
-            None => result.extend_from_slice(line),
-        }
-    }
-    result.freeze()
-}
-
-/// Cuts behind the first byte of every character that has several.
-fn cut_in_characters(bytes: &Bytes) -> Vec<Bytes> {
-    let mut pieces = Vec::new();
-    let mut from = 0;
-    for (at, byte) in bytes.iter().enumerate() {
-        // All bytes of a character of several bytes have the top bit set, its first the top two.
-        if byte & 0b1100_0000 == 0b1100_0000 {
-            pieces.push(bytes.slice(from..=at));
-            from = at + 1;
-        }
-    }
-    if from < bytes.len() {
-        pieces.push(bytes.slice(from..));
-    }
-    pieces
 }
 
 #[cfg(test)]

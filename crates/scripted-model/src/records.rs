@@ -120,8 +120,11 @@ impl Records {
 
     pub(crate) fn finish(&self, number: u64, outcome: Outcome) {
         let mut kept = self.lock();
-        let mut records = kept.records.iter_mut().rev();
-        if let Some(record) = records.find(|record| record.number == number) {
+        // Numbers have no gap, so the place follows from the oldest one that is kept.
+        let oldest = kept.seen + 1 - kept.records.len() as u64;
+        let place = number.checked_sub(oldest);
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        if let Some(record) = place.and_then(|place| kept.records.get_mut(place)) {
             record.outcome = outcome;
         }
         drop(kept);
@@ -207,6 +210,13 @@ mod tests {
         for _ in 0..KEPT_RECORDS + 3 {
             records.add(record(Bytes::new()));
         }
+        records.finish(3, Outcome::Finished);
+        records.finish(5, Outcome::ClientLeft);
+        let settled = |record: &RequestRecord| record.outcome != Outcome::Playing;
+        let settled: Vec<_> = records.all().into_iter().filter(settled).collect();
+        let settled: Vec<_> =
+            settled.iter().map(|record| (record.number, &record.outcome)).collect();
+        assert_eq!(settled, [(5, &Outcome::ClientLeft)]);
         let numbers: Vec<_> = records.all().iter().map(|record| record.number).collect();
         let expected: Vec<_> = (4..=KEPT_RECORDS as u64 + 3).collect();
         assert_eq!((numbers, records.seen(), records.dropped()), (expected, 10_003, 3));

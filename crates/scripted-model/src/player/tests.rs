@@ -1,5 +1,7 @@
 use super::*;
+use crate::fault::FirstFrame;
 use crate::script::Call;
+use crate::sse;
 use serde_json::{Value, json};
 
 fn setting() -> Setting {
