@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{codex, keeper};
+use crate::commands::{codex, demo, keeper};
 
 /// Keeps OpenAI Codex at work.
 #[derive(Debug, Parser)]
@@ -18,6 +18,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// A real Codex task on the embedded scripted model: see it work before you log in
+    Demo(demo::DemoArguments),
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
     /// The keepers: small processes that each own one codex app-server

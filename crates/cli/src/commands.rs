@@ -1,6 +1,7 @@
 //! One file per command; this one only sends each to its place.
 
 pub(crate) mod codex;
+pub(crate) mod demo;
 pub(crate) mod keeper;
 
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use crate::terminal::Output;
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let output = Output::new(arguments.json);
     match arguments.command {
+        Command::Demo(arguments) => demo::run(&arguments, output),
         Command::Codex(arguments) => codex::run(arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),
     }

@@ -3,6 +3,7 @@
 mod diff;
 mod safe;
 mod text;
+pub(crate) mod translate;
 
 use serde::Serialize;
 
@@ -100,6 +101,24 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn new(output: Output) -> Self {
         Self { output, writer: Writer::default() }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.output.is_json()
+    }
+
+    /// Paths below this folder are shown to people without it; JSON keeps them whole.
+    pub(crate) fn stand_in(&mut self, folder: &str) {
+        self.writer.stand_in(folder);
+    }
+
+    pub(crate) fn step(&mut self, text: String) {
+        self.show(&Shown::Step { text });
+    }
+
+    /// A question at the end of which the cursor waits. Only for people.
+    pub(crate) fn prompt(&mut self, text: &str) {
+        self.output.write(text);
     }
 
     pub(crate) fn show(&mut self, shown: &Shown) {

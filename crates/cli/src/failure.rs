@@ -1,6 +1,7 @@
 //! The one table that turns errors into what a person reads and the exit code a script reads.
 
 mod codex;
+mod keeper;
 
 use std::process::ExitCode;
 

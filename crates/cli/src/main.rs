@@ -1,10 +1,12 @@
 //! The `ostler` binary: the door for people. It alone prints and reads the environment and `$HOME`.
 
 mod args;
+mod bench;
 mod commands;
 mod conversation;
 mod failure;
 mod places;
+mod running;
 mod settings;
 mod terminal;
 

@@ -55,6 +55,20 @@ pub enum ToolOutput {
     ImageUrl(String),
 }
 
+impl Decision {
+    /// The order in which choices are put to a person, from the least to the most that is remembered, refusals last.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Self::Once => 0,
+            Self::Session => 1,
+            Self::Always(_) => 2,
+            Self::Grant { .. } | Self::Answers(_) | Self::Form(_) | Self::ToolResult { .. } => 3,
+            Self::Deny => 4,
+            Self::Cancel => 5,
+        }
+    }
+}
+
 impl Ask {
     /// Whether this decision may be given to this ask: a plain one must be offered, one with data must fit the kind.
     pub fn takes(&self, decision: &Decision) -> bool {

@@ -7,17 +7,19 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use ostler_codex::keeper::environment::EnvironmentRule;
-use ostler_codex::keeper::{self, KeeperError, KeeperFolder, StartKeeper, StopMode};
+use ostler_codex::keeper::{self, KeeperFolder, StartKeeper, StopMode};
 use serde_json::json;
 
+use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 use crate::places::{self, Places};
+use crate::running::{own_program, runtime};
 use crate::terminal::Output;
 
 mod table;
 
 /// Codex listens after about 0.1 s; a cold disk and a busy machine may need a hundred times as much.
-const READY_DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const READY_DEADLINE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Args)]
 pub(crate) struct KeeperArguments {
@@ -45,9 +47,9 @@ enum KeeperCommand {
 
 #[derive(Debug, Args)]
 struct StartArguments {
-    /// The codex binary
+    /// The codex binary [default: the one in use, see `ostler codex path`]
     #[arg(long, value_name = "PATH")]
-    codex: PathBuf,
+    codex: Option<PathBuf>,
     /// Codex's home [default: what CODEX_HOME says, else ~/.codex]
     #[arg(long, value_name = "DIR")]
     codex_home: Option<PathBuf>,
@@ -95,31 +97,42 @@ pub(crate) fn run(arguments: KeeperArguments, output: Output) -> Result<ExitCode
         KeeperCommand::Sweep(arguments) => sweep(&arguments, output)?,
         KeeperCommand::Detach(arguments) => detach(&arguments)?,
         KeeperCommand::Run(arguments) => {
-            keeper::run(&folder(&arguments)?).map_err(|error| failure(&error))?;
+            keeper::run(&folder(&arguments)?)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
-    let root = Places::find()?.keepers();
+    let places = Places::find()?;
+    let root = places.keepers();
     places::private_folder(&root)?;
     let overrides = arguments.config.into_iter();
-    let request = StartKeeper {
-        root: root.clone(),
-        program: own_program()?,
-        codex: absolute(&arguments.codex)?,
-        codex_version: None,
-        environment: places::environment(),
-        environment_rule: EnvironmentRule {
-            codex_home: arguments.codex_home.as_deref().map(absolute).transpose()?,
-            keep: arguments.keep,
-            strip: arguments.strip,
-        },
-        extra_arguments: overrides.flat_map(|setting| ["-c".to_owned(), setting]).collect(),
-        ready_deadline: READY_DEADLINE,
+    let environment_rule = EnvironmentRule {
+        codex_home: arguments.codex_home.as_deref().map(absolute).transpose()?,
+        keep: arguments.keep,
+        strip: arguments.strip,
     };
-    let record = runtime()?.block_on(keeper::start(request)).map_err(|error| failure(&error))?;
+    let record = runtime()?.block_on(async {
+        let (codex, codex_version) = match &arguments.codex {
+            Some(path) => (absolute(path)?, None),
+            None => {
+                let found = Bench::lay_out(output)?.resolve().await?;
+                (found.path, Some(found.version.to_string()))
+            }
+        };
+        let started = keeper::start(StartKeeper {
+            root: root.clone(),
+            program: own_program()?,
+            codex,
+            codex_version,
+            environment: places::environment(),
+            environment_rule,
+            extra_arguments: overrides.flat_map(|setting| ["-c".to_owned(), setting]).collect(),
+            ready_deadline: READY_DEADLINE,
+        });
+        started.await.map_err(Failure::from)
+    })?;
     let socket = root.join(record.id.as_str()).join("socket");
     output.say(&format!("keeper {}: codex listens on {}", record.id, socket.display()));
     output.emit(&json!({ "id": record.id, "socket": socket, "record": record }));
@@ -127,7 +140,7 @@ fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
 }
 
 fn list(output: Output) -> Result<(), Failure> {
-    let found = keeper::list(&Places::find()?.keepers()).map_err(|error| failure(&error))?;
+    let found = keeper::list(&Places::find()?.keepers())?;
     if output.is_json() {
         let keepers: Vec<_> = found.iter().map(table::as_json).collect();
         output.emit(&json!({ "keepers": keepers }));
@@ -143,15 +156,14 @@ fn list(output: Output) -> Result<(), Failure> {
 
 fn stop(arguments: &StopArguments, output: Output) -> Result<(), Failure> {
     let root = Places::find()?.keepers();
-    let found = keeper::find(&root, &arguments.id).map_err(|error| failure(&error))?;
+    let found = keeper::find(&root, &arguments.id)?;
     let mode = if arguments.now {
         StopMode::Now
     } else {
         let deadline = Duration::from_secs(arguments.wait);
         StopMode::Drain { deadline }
     };
-    let report =
-        runtime()?.block_on(keeper::stop(&found, mode)).map_err(|error| failure(&error))?;
+    let report = runtime()?.block_on(keeper::stop(&found, mode))?;
     let exit = report.exit.map_or_else(String::new, |exit| format!(" ({exit})"));
     let count = report.ended.len();
     output.say(&format!("keeper {} ended{exit}, {count} processes with it", report.id));
@@ -162,7 +174,7 @@ fn stop(arguments: &StopArguments, output: Output) -> Result<(), Failure> {
 fn sweep(arguments: &SweepArguments, output: Output) -> Result<(), Failure> {
     let age = Duration::from_secs(arguments.older_than.saturating_mul(60 * 60));
     let root = Places::find()?.keepers();
-    let removed = keeper::sweep(&root, age, Timestamp::now()).map_err(|error| failure(&error))?;
+    let removed = keeper::sweep(&root, age, Timestamp::now())?;
     for id in &removed {
         output.say(&format!("removed {id}"));
     }
@@ -171,8 +183,7 @@ fn sweep(arguments: &SweepArguments, output: Output) -> Result<(), Failure> {
 }
 
 fn detach(arguments: &DirArguments) -> Result<(), Failure> {
-    let pid =
-        keeper::detach(&own_program()?, &folder(arguments)?).map_err(|error| failure(&error))?;
+    let pid = keeper::detach(&own_program()?, &folder(arguments)?)?;
     Output::new(false).say(&pid.to_string());
     Ok(())
 }
@@ -184,50 +195,8 @@ fn folder(arguments: &DirArguments) -> Result<KeeperFolder, Failure> {
     })
 }
 
-fn own_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| {
-        Failure::new(Exit::Failed, format!("cannot find our own program: {error}"))
-    })
-}
-
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| {
         Failure::new(Exit::Usage, format!("cannot use {}: {error}", path.display()))
     })
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(Exit::Failed, format!("cannot start the runtime: {error}")))
-}
-
-/// The one place that says which keeper error a script sees as which exit code.
-fn failure(error: &KeeperError) -> Failure {
-    let (exit, hint) = match error {
-        KeeperError::SocketPathTooLong { .. } => {
-            (Exit::Usage, Some("set OSTLER_HOME or XDG_RUNTIME_DIR to a shorter path"))
-        }
-        KeeperError::UnusablePath { .. }
-        | KeeperError::NotRunnable { .. }
-        | KeeperError::Ambiguous { .. } => (Exit::Usage, None),
-        KeeperError::NotFound { .. } => (Exit::NotFound, None),
-        KeeperError::StillDraining { .. } => {
-            (Exit::TimedOut, Some("`ostler keeper stop --now` cuts the running turns off"))
-        }
-        KeeperError::NotReady { .. } => (Exit::TimedOut, None),
-        KeeperError::File { .. }
-        | KeeperError::System { .. }
-        | KeeperError::KeeperFailed { .. }
-        | KeeperError::CodexEnded { .. }
-        | KeeperError::BrokenRecord { .. }
-        | KeeperError::AlreadyKept { .. }
-        | KeeperError::LeftOver { .. } => (Exit::Failed, None),
-    };
-    let failure = Failure::new(exit, error.to_string());
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }

@@ -1,5 +1,6 @@
 //! The conversation as text with colours. The terminal strips them where they do not belong.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -29,16 +30,26 @@ pub(super) struct Writer {
     open: Option<String>,
     /// Messages of which pieces were written, so that the whole is not written again.
     streamed: HashSet<String>,
+    /// Files whose diff was shown with a question, so that the answer does not show it again.
+    asked: Vec<FileShown>,
+    /// Tokens of the model calls so far: input, the cached part of it, output.
+    tokens: [u64; 3],
+    /// Paths below this folder are shown without it.
+    base: Option<String>,
 }
 
 impl Writer {
+    pub(super) fn stand_in(&mut self, folder: &str) {
+        self.base = Some(format!("{folder}/"));
+    }
+
     pub(super) fn render(&mut self, shown: &Shown) -> String {
         let mut out = String::new();
         if !matches!(shown, Shown::Text { item, .. } if self.open.as_deref() == Some(item)) {
             self.end_line(&mut out);
         }
         // Writing into a String cannot fail.
-        drop(self.write(shown, &mut out));
+        let _written: std::fmt::Result = self.write(shown, &mut out);
         out
     }
 
@@ -82,7 +93,8 @@ impl Writer {
                         writeln!(out, "{YELLOW}▌{YELLOW:#} {DIM}{name:<4}{DIM:#} {value}")?;
                     }
                 }
-                files.iter().try_for_each(|file| file_change(out, file))
+                self.asked.extend(files.iter().cloned());
+                files.iter().try_for_each(|file| self.file_change(out, file))
             }
             Shown::Answer { decision, by } => {
                 writeln!(out, "{YELLOW}▌{YELLOW:#} {BOLD}{decision}{BOLD:#} {DIM}({by}){DIM:#}\n")
@@ -91,18 +103,31 @@ impl Writer {
                 if status != "completed" {
                     writeln!(out, "{RED}file change {status}{RED:#}")?;
                 }
-                files.iter().try_for_each(|file| file_change(out, file))
+                for file in files {
+                    match self.asked.iter().position(|asked| asked == file) {
+                        Some(asked) if status == "completed" => {
+                            self.asked.swap_remove(asked);
+                            let path = self.short(&file.path);
+                            writeln!(out, "{BOLD}±{BOLD:#} {path}  {GREEN}changed{GREEN:#}")?;
+                        }
+                        _ => self.file_change(out, file)?,
+                    }
+                }
+                Ok(())
             }
-            Shown::Usage { input_tokens, cached_input_tokens, output_tokens } => writeln!(
-                out,
-                "{DIM}tokens: {input_tokens} in ({cached_input_tokens} cached), {output_tokens} out{DIM:#}"
-            ),
+            Shown::Usage { input_tokens, cached_input_tokens, output_tokens } => {
+                let more = [input_tokens, cached_input_tokens, output_tokens];
+                for (sum, more) in self.tokens.iter_mut().zip(more) {
+                    *sum += more;
+                }
+                Ok(())
+            }
             Shown::Warning { text } => writeln!(out, "{YELLOW}warning:{YELLOW:#} {}", safe(text)),
-            Shown::TurnDone { status, error } => match error {
-                Some(error) => writeln!(out, "{RED}turn {status}:{RED:#} {}", safe(error)),
-                None if status == "completed" => Ok(()),
-                None => writeln!(out, "{YELLOW}turn {status}{YELLOW:#}"),
-            },
+            Shown::TurnDone { status, error } => {
+                let [input, cached, output] = std::mem::take(&mut self.tokens);
+                writeln!(out, "{DIM}tokens: {input} in ({cached} cached), {output} out{DIM:#}")?;
+                turn_done(out, status, error.as_deref())
+            }
             Shown::Result { ok: true, text, .. } => {
                 writeln!(out, "\n{GREEN}{BOLD}✓{BOLD:#}{GREEN:#} {BOLD}{text}{BOLD:#}")
             }
@@ -110,6 +135,20 @@ impl Writer {
                 writeln!(out, "\n{RED}{BOLD}✗{BOLD:#}{RED:#} {BOLD}{text}{BOLD:#}")
             }
         }
+    }
+}
+
+impl Writer {
+    fn file_change(&self, out: &mut String, file: &FileShown) -> std::fmt::Result {
+        let path = self.short(&file.path);
+        writeln!(out, "{BOLD}±{BOLD:#} {path} {DIM}({}){DIM:#}", file.change)?;
+        out.push_str(&diff::coloured(&file.diff, &file.change));
+        Ok(())
+    }
+
+    fn short<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        let base = self.base.as_deref().unwrap_or_default();
+        safe(path.strip_prefix(base).unwrap_or(path))
     }
 }
 
@@ -141,10 +180,12 @@ fn output_lines(out: &mut String, output: &str) -> std::fmt::Result {
     Ok(())
 }
 
-fn file_change(out: &mut String, file: &FileShown) -> std::fmt::Result {
-    writeln!(out, "{BOLD}±{BOLD:#} {} {DIM}({}){DIM:#}", safe(&file.path), file.change)?;
-    out.push_str(&diff::coloured(&file.diff, &file.change));
-    Ok(())
+fn turn_done(out: &mut String, status: &str, error: Option<&str>) -> std::fmt::Result {
+    match error {
+        Some(error) => writeln!(out, "{RED}turn {status}:{RED:#} {}", safe(error)),
+        None if status == "completed" => Ok(()),
+        None => writeln!(out, "{YELLOW}turn {status}{YELLOW:#}"),
+    }
 }
 
 /// Keeps the lines of one speaker below each other.

@@ -70,16 +70,20 @@ fn command(request: &CommandApproval) -> Ask {
     }
 }
 
-/// What Codex says it takes. Deny is always among them, because Codex honours it even where it does not list it (seen
-/// on 0.130.0, 0.142.5 and 0.166.0) and because refusing must be possible without ending the turn.
+/// What Codex says it takes, and what it honours without listing it (0.130.0, 0.142.5 and 0.166.0 do, see
+/// `tests/e2e/approvals.rs`): deny, because refusing must be possible without ending the turn, and the session wherever
+/// once is offered, because being asked the same thing again teaches people to say yes unread.
 fn command_offers(request: &CommandApproval) -> Vec<Decision> {
     let Some(available) = &request.available_decisions else {
         return default_command_offers(request);
     };
     let mut offers: Vec<_> = available.iter().map(decision).collect();
-    if !offers.contains(&Decision::Deny) {
-        offers.push(Decision::Deny);
+    if offers.contains(&Decision::Once) {
+        offers.push(Decision::Session);
     }
+    offers.push(Decision::Deny);
+    offers.sort_by_key(Decision::rank);
+    offers.dedup();
     offers
 }
 

@@ -9,7 +9,7 @@ use ostler_codex::binary::{
 };
 use serde::Serialize;
 
-use super::Bench;
+use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 
 #[derive(Serialize)]

@@ -8,7 +8,7 @@ use ostler_codex::binary::{Finding, Settings, Source, VersionRequest, look};
 use ostler_config::edit::{CodexChoice, choose_codex};
 use serde::Serialize;
 
-use super::Bench;
+use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 use crate::settings::unreadable;
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use ostler_codex::binary::{Installer, Origin, VersionRequest};
 use serde::Serialize;
 
-use super::Bench;
 use super::progress::Progress;
+use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::terminal::Output;
 

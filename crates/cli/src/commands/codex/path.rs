@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use ostler_codex::binary::VersionRequest;
 use serde::Serialize;
 
-use super::Bench;
+use crate::bench::Bench;
 use crate::failure::Failure;
 
 #[derive(Serialize)]

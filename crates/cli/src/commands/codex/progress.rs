@@ -15,14 +15,14 @@ const BAR: &str = "{spinner} {msg} [{bar:24}] {decimal_bytes}/{decimal_total_byt
 const COUNTER: &str = "{spinner} {msg} {decimal_bytes} unpacked, {elapsed}";
 const SPINNER: &str = "{spinner} {msg}";
 
-pub(super) enum Progress {
+pub(crate) enum Progress {
     Bar { bar: ProgressBar, shown: &'static str },
     Lines { last: Option<InstallPhase> },
     Silent,
 }
 
 impl Progress {
-    pub(super) fn new(output: Output) -> Self {
+    pub(crate) fn new(output: Output) -> Self {
         if output.is_json() {
             return Self::Silent;
         }
@@ -34,7 +34,7 @@ impl Progress {
         Self::Bar { bar, shown: "" }
     }
 
-    pub(super) fn show(&mut self, progress: &InstallProgress) {
+    pub(crate) fn show(&mut self, progress: &InstallProgress) {
         match self {
             Self::Bar { bar, shown } => {
                 let wanted = match (progress.phase, progress.expected_bytes) {

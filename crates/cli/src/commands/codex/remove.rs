@@ -7,7 +7,7 @@ use std::time::Duration;
 use ostler_codex::binary::VersionRequest;
 use serde::Serialize;
 
-use super::Bench;
+use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 
 /// An install of the same version may be at work; a person who removes it would rather be told than wait for it.

@@ -1,0 +1,80 @@
+//! What a command works with: where our files are, what the config says, which Codex there is.
+
+use std::path::{Path, PathBuf};
+
+use ostler_codex::binary::{
+    Cache, CacheError, Environment, Installed, Passed, Resolution, Settings, VersionRequest,
+    resolve,
+};
+
+use crate::failure::{Exit, Failure};
+use crate::places::{self, Places};
+use crate::settings::ConfigFile;
+use crate::terminal::Output;
+
+/// What is laid out before the work begins.
+pub(crate) struct Bench {
+    pub(crate) output: Output,
+    pub(crate) places: Places,
+    pub(crate) config: ConfigFile,
+    pub(crate) cache: Cache,
+    pub(crate) environment: Environment,
+    home: Option<PathBuf>,
+}
+
+impl Bench {
+    pub(crate) fn lay_out(output: Output) -> Result<Self, Failure> {
+        let places = Places::find()?;
+        let environment = Environment::new(places::environment());
+        Ok(Self {
+            output,
+            config: ConfigFile::load(&places, output)?,
+            cache: Cache::new(places.codex_cache()),
+            home: environment.get("HOME").map(PathBuf::from),
+            environment,
+            places,
+        })
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        let codex = &self.config.config.codex;
+        Settings { path: codex.expanded_path(self.home.as_deref()), version: codex.version.clone() }
+    }
+
+    /// The Codex in use; the person is told what was passed over on the way to it.
+    pub(crate) async fn resolve(&self) -> Result<Resolution, Failure> {
+        let resolution = resolve(&self.settings(), &self.cache, &self.environment).await?;
+        self.tell_passed(&resolution.passed);
+        Ok(resolution)
+    }
+
+    pub(crate) fn tell_passed(&self, passed: &[Passed]) {
+        for passed in passed {
+            self.output.note(&format!("passed over: {}", passed.why));
+        }
+    }
+
+    /// An installed version by name; `latest` is the newest that is installed.
+    pub(crate) fn installed(&self, request: &VersionRequest) -> Result<Installed, Failure> {
+        match request {
+            VersionRequest::Latest => self.cache.newest()?.ok_or_else(|| {
+                Failure::new(Exit::NotFound, "no Codex is installed")
+                    .hint("run `ostler codex install` to fetch one")
+            }),
+            VersionRequest::Exact(version) => match self.cache.installed(version) {
+                Ok(Some(installed)) => Ok(installed),
+                Ok(None) => Err(CacheError::NotInstalled { version: version.clone() }.into()),
+                Err(broken) => Err(Failure::new(Exit::Failed, broken.to_string())
+                    .hint(format!("run `ostler codex install {version}` to replace it"))),
+            },
+        }
+    }
+
+    /// A path as a person would write it.
+    pub(crate) fn short(&self, path: &Path) -> String {
+        match self.home.as_ref().map(|home| path.strip_prefix(home)) {
+            Some(Ok(rest)) => format!("~/{}", rest.display()),
+            _ => path.display().to_string(),
+        }
+    }
+}
