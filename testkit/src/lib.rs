@@ -1,8 +1,12 @@
-//! Fixtures for the tests: real Codex binaries, fetched once and shared by every test process.
+//! Fixtures for the tests: real Codex binaries, throw-away worlds around them, and what must hold for the reader.
 //!
 //! This room is for tests alone; nothing that ships may depend on it.
 
+mod client;
 mod codex;
 pub mod reader;
+mod stage;
 
+pub use client::{Client, Question};
 pub use codex::{OLDEST, VERSIONS, codex_binary};
+pub use stage::{KeptCodex, Stage};

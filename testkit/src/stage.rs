@@ -1,0 +1,142 @@
+//! A throw-away world for one test: a scripted model, a Codex home, a workspace, and keepers that never outlive it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use ostler_codex::keeper::environment::EnvironmentRule;
+use ostler_codex::keeper::{self, Found, StartKeeper};
+use ostler_scripted_model::{ProviderLimits, Script, ScriptedModel};
+use tempfile::TempDir;
+
+use crate::client::Client;
+use crate::codex::codex_binary;
+
+/// Codex listens after 0.1 s; the tests share two cores with each other.
+const READY_DEADLINE: Duration = Duration::from_secs(60);
+
+pub struct Stage {
+    /// Holds the Codex home and the workspace. Not below `/tmp`: Codex warns there, and its sandbox may write there.
+    folder: TempDir,
+    /// Holds the keepers. Below `/tmp`, because the path of a unix socket must be short.
+    runtime: TempDir,
+    model: ScriptedModel,
+    program: PathBuf,
+    codex: PathBuf,
+}
+
+/// A keeper that is ended with the test, whatever happens.
+pub struct KeptCodex {
+    pub found: Found,
+    program: PathBuf,
+    runtime: PathBuf,
+}
+
+impl Stage {
+    /// `program` is the `ostler` binary under test, `scratch` a folder for its files.
+    pub fn set(program: &str, scratch: &str, version: &str, script: Script) -> Result<Self> {
+        let codex = codex_binary(version)?;
+        let folder = TempDir::new_in(scratch)?;
+        let runtime = tempfile::Builder::new().prefix("ostler").tempdir_in("/tmp")?;
+        let model = ScriptedModel::start(script)?;
+        std::fs::create_dir(folder.path().join("workspace"))?;
+        std::fs::create_dir(folder.path().join("codex-home"))?;
+        std::fs::create_dir(runtime.path().join("run"))?;
+        let limits = ProviderLimits {
+            request_max_retries: 1,
+            stream_max_retries: 1,
+            ..ProviderLimits::default()
+        };
+        std::fs::write(folder.path().join("codex-home/config.toml"), model.codex_config(&limits))?;
+        Ok(Self { folder, runtime, model, program: program.into(), codex })
+    }
+
+    pub fn model(&self) -> &ScriptedModel {
+        &self.model
+    }
+
+    pub fn workspace(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    pub fn codex_home(&self) -> PathBuf {
+        self.folder.path().join("codex-home")
+    }
+
+    /// The lines of a file in the workspace; none if there is no such file.
+    pub fn lines(&self, name: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.workspace().join(name)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Starts an app-server under a keeper.
+    pub async fn codex(&self) -> Result<KeptCodex> {
+        let root = self.runtime.path().join("run/keepers");
+        std::fs::create_dir_all(&root)?;
+        let record = keeper::start(StartKeeper {
+            root: root.clone(),
+            program: self.program.clone(),
+            codex: self.codex.clone(),
+            codex_version: None,
+            environment: environment(self.folder.path()),
+            environment_rule: EnvironmentRule {
+                codex_home: Some(self.codex_home()),
+                ..EnvironmentRule::default()
+            },
+            extra_arguments: Vec::new(),
+            ready_deadline: READY_DEADLINE,
+        })
+        .await?;
+        let found = keeper::find(&root, record.id.as_str())?;
+        let runtime = self.runtime.path().to_owned();
+        Ok(KeptCodex { found, program: self.program.clone(), runtime })
+    }
+
+    /// A client of this app-server.
+    pub async fn client(&self, codex: &KeptCodex) -> Result<Client> {
+        Client::connect(&codex.socket(), self.workspace()).await
+    }
+}
+
+impl KeptCodex {
+    pub fn socket(&self) -> PathBuf {
+        self.found.folder.socket()
+    }
+
+    /// Codex's own pid.
+    pub fn pid(&self) -> Result<i32> {
+        let record = self.found.record.as_ref().context("no record")?;
+        let codex = record.codex.as_ref().context("codex does not run")?;
+        Ok(codex.pid)
+    }
+
+    /// Runs `ostler` as a person would, on this keeper's folders.
+    pub fn ostler(&self, arguments: &[&str]) -> Result<String> {
+        let output = Command::new(&self.program)
+            .args(arguments)
+            .env("OSTLER_HOME", &self.runtime)
+            .output()?;
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(output.status.success(), "ostler {arguments:?}: {error}");
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}
+
+impl Drop for KeptCodex {
+    fn drop(&mut self) {
+        let id = self.found.folder.id().as_str().to_owned();
+        // It may have been ended by the test itself; a test that failed has its own message.
+        drop(self.ostler(&["keeper", "stop", "--now", &id]));
+    }
+}
+
+/// As good as nothing, so that the machine the tests run on does not matter.
+fn environment(home: &Path) -> Vec<(OsString, OsString)> {
+    vec![
+        ("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into()),
+        ("HOME".into(), home.into()),
+        ("LANG".into(), "C.UTF-8".into()),
+    ]
+}
