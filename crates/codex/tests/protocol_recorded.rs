@@ -3,31 +3,26 @@
 //! `recorded/<version>/<scenario>.jsonl` holds notifications and server requests of one scenario as they came over
 //! stdio, with repeated lines left out and paths made neutral; `replies.jsonl` holds one reply per method.
 
-mod recorded {
-    pub mod lines;
-}
+#[cfg(test)]
+#[path = "recorded/lines.rs"]
+mod lines;
+#[cfg(test)]
+#[path = "recorded/read_any.rs"]
+mod read_any;
+#[cfg(test)]
+#[path = "recorded/replies.rs"]
+mod replies;
 
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::ask::ask;
 use ostler_codex::protocol::error::ErrorWord;
 use ostler_codex::protocol::item::body::CommandExecution;
-use ostler_codex::protocol::request::account::{AccountRead, ConfigRead, ModelList, PluginList};
-use ostler_codex::protocol::request::command::{
-    BackgroundTerminalsClean, CommandExec, ServerDiagnostics, ThreadShellCommand,
-};
 use ostler_codex::protocol::request::initialize::Initialize;
-use ostler_codex::protocol::request::thread::{
-    ThreadArchive, ThreadCompact, ThreadFork, ThreadResume, ThreadStart, ThreadUnsubscribe,
-};
-use ostler_codex::protocol::request::thread_history::{
-    ThreadItemsList, ThreadList, ThreadLoadedList, ThreadRead, ThreadTurnsList,
-};
-use ostler_codex::protocol::request::turn::{ReviewStart, TurnInterrupt, TurnStart, TurnSteer};
+use ostler_codex::protocol::request::thread::ThreadStart;
+use ostler_codex::protocol::request::thread_history::ThreadRead;
 use ostler_codex::protocol::settings::SandboxPolicy;
 use ostler_codex::protocol::words::{CommandSource, ItemStatus, MessagePhase, TurnStatus};
-use ostler_codex::protocol::{
-    ClientRequest, CodexVersion, ItemBody, Notification, ServerRequest, read_reply,
-};
+use ostler_codex::protocol::{CodexVersion, ItemBody, Notification, ServerRequest, read_reply};
 use ostler_model::ask::{
     AskKind, CommandAsk, ElicitationAsk, ElicitationWant, FileDiff, Permissions, PermissionsAsk,
 };
@@ -35,8 +30,9 @@ use ostler_model::decision::Remember;
 use ostler_model::form::{FormField, FormFieldKind};
 use ostler_model::{Ask, Decision, ItemId};
 
-use recorded::lines::{Reply, VERSIONS, notifications, replies, requests, scenarios};
-use serde_json::value::RawValue;
+use lines::{VERSIONS, notifications, requests, scenarios};
+use read_any::read_any;
+use replies::{Reply, replies, reply};
 
 #[test]
 fn every_recorded_line_of_a_method_we_know_is_read() {
@@ -411,51 +407,5 @@ fn history_holds_turns_whose_items_are_all_readable() {
                 .flat_map(|turn| turn.items())
                 .all(|item| item.is_ok())
         );
-    }
-}
-
-fn reply(version: &str, method: &str) -> Box<RawValue> {
-    replies(version)
-        .into_iter()
-        .find(|reply| reply.reply_to == method)
-        .unwrap()
-        .result
-}
-
-/// Reads a reply with the view of its method, and shows what was read.
-fn read_any(method: &str, result: &RawValue) -> Result<String, serde_json::Error> {
-    fn shown<R: ClientRequest<Reply: std::fmt::Debug>>(
-        result: &RawValue,
-    ) -> Result<String, serde_json::Error> {
-        read_reply::<R>(result).map(|reply| format!("{reply:?}"))
-    }
-    match method {
-        "initialize" => shown::<Initialize>(result),
-        "thread/start" => shown::<ThreadStart>(result),
-        "thread/resume" => shown::<ThreadResume>(result),
-        "thread/fork" => shown::<ThreadFork>(result),
-        "thread/read" => shown::<ThreadRead>(result),
-        "thread/list" => shown::<ThreadList>(result),
-        "thread/loaded/list" => shown::<ThreadLoadedList>(result),
-        "thread/turns/list" => shown::<ThreadTurnsList>(result),
-        "thread/items/list" => shown::<ThreadItemsList>(result),
-        "thread/archive" => shown::<ThreadArchive>(result),
-        "thread/unsubscribe" => shown::<ThreadUnsubscribe>(result),
-        "thread/compact/start" => shown::<ThreadCompact>(result),
-        "thread/backgroundTerminals/clean" => shown::<BackgroundTerminalsClean>(result),
-        "thread/shellCommand" => shown::<ThreadShellCommand>(result),
-        "turn/start" => shown::<TurnStart>(result),
-        "turn/steer" => shown::<TurnSteer>(result),
-        "turn/interrupt" => shown::<TurnInterrupt>(result),
-        "review/start" => shown::<ReviewStart>(result),
-        "model/list" => shown::<ModelList>(result),
-        "account/read" => shown::<AccountRead>(result),
-        "config/read" => shown::<ConfigRead>(result),
-        "plugin/list" => shown::<PluginList>(result),
-        "server/diagnostics" => shown::<ServerDiagnostics>(result),
-        "command/exec" => shown::<CommandExec>(result),
-        // Sent by the recorder to provoke a notification; we do not send it.
-        "thread/name/set" => Ok(String::new()),
-        other => panic!("no view for the reply to {other}"),
     }
 }

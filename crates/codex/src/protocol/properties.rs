@@ -9,20 +9,66 @@ use super::item::Item;
 use super::thread::thread_id_of;
 use super::versions::CodexVersion;
 use super::{Notification, parse_notification, parse_server_request};
-use crate::schema::reliance::{MESSAGES, Part};
+use crate::schema::reliance::{Part, messages};
 
 /// Field names that our views look for, so that arbitrary objects hit them often.
 const NAMES: &[&str] = &[
-    "threadId", "turnId", "itemId", "item", "turn", "thread", "id", "type", "status", "error",
-    "delta", "changes", "kind", "diff", "path", "codexErrorInfo", "tokenUsage", "last", "rateLimits",
-    "primary", "availableDecisions", "questions", "permissions", "fileSystem", "entries", "_meta",
-    "persist", "requestedSchema", "properties", "mode", "arguments", "content", "plan", "requestId",
-    "threadSettings", "sandboxPolicy", "approvalPolicy", "granular", "command", "agentsStates",
+    "threadId",
+    "turnId",
+    "itemId",
+    "item",
+    "turn",
+    "thread",
+    "id",
+    "type",
+    "status",
+    "error",
+    "delta",
+    "changes",
+    "kind",
+    "diff",
+    "path",
+    "codexErrorInfo",
+    "tokenUsage",
+    "last",
+    "rateLimits",
+    "primary",
+    "availableDecisions",
+    "questions",
+    "permissions",
+    "fileSystem",
+    "entries",
+    "_meta",
+    "persist",
+    "requestedSchema",
+    "properties",
+    "mode",
+    "arguments",
+    "content",
+    "plan",
+    "requestId",
+    "threadSettings",
+    "sandboxPolicy",
+    "approvalPolicy",
+    "granular",
+    "command",
+    "agentsStates",
 ];
 
 const WORDS: &[&str] = &[
-    "commandExecution", "fileChange", "agentMessage", "mcpToolCall", "completed", "active", "form",
-    "update", "workspaceWrite", "text", "accept", "granular", "brandNew",
+    "commandExecution",
+    "fileChange",
+    "agentMessage",
+    "mcpToolCall",
+    "completed",
+    "active",
+    "form",
+    "update",
+    "workspaceWrite",
+    "text",
+    "accept",
+    "granular",
+    "brandNew",
 ];
 
 fn json() -> impl Strategy<Value = Value> {
@@ -61,7 +107,7 @@ proptest! {
     fn no_json_makes_a_parser_panic(value in prop_oneof![json(), object(json())]) {
         let raw = raw(&value);
         let version = CodexVersion::parse("0.166.0").unwrap();
-        for message in MESSAGES.iter().filter(|message| message.part != Part::Reply) {
+        for message in messages().filter(|message| message.part != Part::Reply) {
             parse_notification(message.method, &raw);
             let request = parse_server_request(message.method, &raw);
             for decision in ask(&request).offers {

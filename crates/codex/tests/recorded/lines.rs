@@ -9,36 +9,28 @@ use ostler_codex::protocol::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub const VERSIONS: [&str; 3] = ["0.130.0", "0.142.5", "0.166.0"];
+pub(crate) const VERSIONS: [&str; 3] = ["0.130.0", "0.142.5", "0.166.0"];
 
 /// One line the server wrote.
 #[derive(Debug, Deserialize)]
-pub struct Line {
-    pub method: String,
+pub(crate) struct Line {
+    pub(crate) method: String,
     id: Option<i64>,
     params: Box<RawValue>,
 }
 
 impl Line {
-    pub fn notification(&self) -> Notification<'_> {
+    pub(crate) fn notification(&self) -> Notification<'_> {
         parse_notification(&self.method, &self.params)
     }
 
-    pub fn request(&self) -> ServerRequest<'_> {
+    pub(crate) fn request(&self) -> ServerRequest<'_> {
         parse_server_request(&self.method, &self.params)
     }
 }
 
-/// One reply, with the method it answers.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Reply {
-    pub reply_to: String,
-    pub result: Box<RawValue>,
-}
-
 /// The names of the scenarios recorded for this version.
-pub fn scenarios(version: &str) -> Vec<String> {
+pub(crate) fn scenarios(version: &str) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder(version))
         .unwrap()
         .map(|entry| {
@@ -58,25 +50,21 @@ pub fn scenarios(version: &str) -> Vec<String> {
     names
 }
 
-pub fn notifications(version: &str, scenario: &str) -> Vec<Line> {
+pub(crate) fn notifications(version: &str, scenario: &str) -> Vec<Line> {
     lines(version, scenario)
         .into_iter()
         .filter(|line: &Line| line.id.is_none())
         .collect()
 }
 
-pub fn requests(version: &str, scenario: &str) -> Vec<Line> {
+pub(crate) fn requests(version: &str, scenario: &str) -> Vec<Line> {
     lines(version, scenario)
         .into_iter()
         .filter(|line: &Line| line.id.is_some())
         .collect()
 }
 
-pub fn replies(version: &str) -> Vec<Reply> {
-    lines(version, "replies")
-}
-
-fn lines<T: for<'de> Deserialize<'de>>(version: &str, scenario: &str) -> Vec<T> {
+pub(crate) fn lines<T: for<'de> Deserialize<'de>>(version: &str, scenario: &str) -> Vec<T> {
     let path = folder(version).join(format!("{scenario}.jsonl"));
     let text =
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
