@@ -17,5 +17,8 @@ mod read_any;
 #[path = "schema/sent.rs"]
 mod sent;
 #[cfg(test)]
+#[path = "schema/sent_answers.rs"]
+mod sent_answers;
+#[cfg(test)]
 #[path = "schema/sent_instances.rs"]
 mod sent_instances;

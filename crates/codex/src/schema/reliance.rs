@@ -2,6 +2,7 @@
 //!
 //! Tests hold this table against the types in [`crate::protocol`]: it names exactly the fields they write and read.
 
+mod items;
 mod notifications;
 mod replies;
 mod requests;

@@ -11,7 +11,8 @@ use ostler_codex::schema::reliance::{Direction, Kind, Message, Part, messages};
 use serde_json::Value;
 
 use crate::codex_binary::SUPPORTED;
-use crate::sent_instances::{Sent, answers, requests};
+use crate::sent_answers::answers;
+use crate::sent_instances::{Sent, requests};
 
 #[test]
 fn what_we_send_is_exactly_what_the_table_says() {

@@ -1,8 +1,9 @@
 //! The notifications we read.
 
 use super::Kind::{Boolean, Either, Integer, List, Object, Text, Words};
+use super::items::ITEM;
 use super::shapes::{
-    APPROVAL_POLICY_READ, FILE_UPDATES, ITEM, RATE_LIMITS, SANDBOX_POLICY, THREAD, THREAD_STATUS,
+    APPROVAL_POLICY_READ, FILE_UPDATES, RATE_LIMITS, SANDBOX_POLICY, THREAD, THREAD_STATUS,
     TOKEN_USAGE, TURN, TURN_ERROR,
 };
 use super::{Field, Message, Part, always, sometimes};
