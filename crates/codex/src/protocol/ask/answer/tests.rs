@@ -1,5 +1,5 @@
-//! The answers in these tests are those that Codex 0.130.0, 0.142.5 and 0.166.0 accepted when the lines under
-//! `tests/recorded` were made; the legacy ones follow the schemas.
+//! The answers in these tests were given to Codex 0.130.0, 0.142.5 and 0.166.0 and had the effect their names say; those
+//! about network hosts, addresses and legacy requests were never asked for and follow the schemas.
 
 use std::collections::BTreeMap;
 
