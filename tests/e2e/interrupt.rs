@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
-use ostler_codex::protocol::request::thread::BackgroundTerminalsClean;
+use ostler_codex::protocol::request::command::BackgroundTerminalsClean;
 use ostler_codex::protocol::request::turn::TurnInterrupt;
 use ostler_codex::protocol::settings::SandboxMode;
 use ostler_codex::protocol::words::TurnStatus;

@@ -33,7 +33,7 @@ async fn after_sigkill_a_thread_goes_on_in_a_new_app_server(
     };
     assert!(!matches!(closed, ostler_codex::peer::Closed::ByUs), "{closed}");
     let ended = keeper_end(&codex).await;
-    assert!(ended.contains("signal 9"), "{ended}");
+    assert_eq!(ended, "signal 9");
 
     let codex = stage.codex().await.unwrap();
     let mut client = stage.client(&codex).await.unwrap();
@@ -69,10 +69,7 @@ async fn keeper_end(codex: &ostler_testkit::KeptCodex) -> String {
     loop {
         let found = keeper::find(root, codex.found.folder.id().as_str()).unwrap();
         if let Condition::Ended(ended) = &found.condition {
-            return format!(
-                "{ended:?} {}",
-                ended.exit.map(|exit| exit.to_string()).unwrap_or_default()
-            );
+            return ended.exit.to_string();
         }
         assert!(std::time::Instant::now() < deadline, "{found:?}");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

@@ -31,6 +31,9 @@ pub mod user_input;
 pub mod versions;
 pub mod words;
 
+#[cfg(test)]
+mod properties;
+
 pub use item::{Item, ItemBody};
 pub use json::Json;
 pub use notification::{Notification, parse_notification};

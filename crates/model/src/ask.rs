@@ -138,8 +138,8 @@ pub struct ElicitationAsk {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ElicitationWant {
-    /// Codex asks whether it may call a tool of the server. The arguments are JSON text.
-    ToolApproval { tool: Option<String>, arguments: Option<String> },
+    /// Codex asks whether it may call a tool of the server; the message names the tool. The arguments are JSON text.
+    ToolApproval { description: Option<String>, arguments: Option<String> },
     /// The server wants a form filled in.
     Form(Vec<FormField>),
     /// The server wants the person to open this address.

@@ -19,7 +19,7 @@ pub enum Decision {
     Always(Remember),
     /// Not allowed; the turn goes on and the model is told.
     Deny,
-    /// Not allowed, and the turn ends.
+    /// Not allowed, and the turn ends; an MCP server's question is only dropped and the turn goes on.
     Cancel,
     /// The sandbox is widened by this much, which may be less than was asked.
     Grant { permissions: Permissions, holds: GrantHolds },

@@ -186,7 +186,7 @@ fn elicitation(request: &Elicitation) -> Ask {
         offers.extend(persists("session").then_some(Decision::Session));
         offers.extend(persists("always").then_some(Decision::Always(Remember::Tool)));
         ElicitationWant::ToolApproval {
-            tool: meta.tool_name,
+            description: meta.tool_description,
             arguments: meta.tool_params.map(|arguments| arguments.text().to_owned()),
         }
     } else {

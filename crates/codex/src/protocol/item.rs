@@ -23,10 +23,6 @@ pub struct Item<'a> {
     pub id: ItemId,
     /// Codex's own name of the kind, also for kinds we do not know.
     pub type_name: String,
-    /// Unix milliseconds; Codex 0.166 and later.
-    pub started_at_ms: Option<i64>,
-    /// Unix milliseconds; Codex 0.166 and later.
-    pub completed_at_ms: Option<i64>,
     pub body: ItemBody,
     pub raw: &'a RawValue,
 }
@@ -89,14 +85,7 @@ impl<'a> Item<'a> {
             "contextCompaction" => ItemBody::ContextCompaction,
             _ => ItemBody::Other,
         };
-        Ok(Self {
-            id: header.id,
-            type_name: header.type_name,
-            started_at_ms: header.started_at_ms,
-            completed_at_ms: header.completed_at_ms,
-            body,
-            raw,
-        })
+        Ok(Self { id: header.id, type_name: header.type_name, body, raw })
     }
 }
 
@@ -114,23 +103,16 @@ impl fmt::Debug for Item<'_> {
             .debug_struct("Item")
             .field("id", &self.id)
             .field("type_name", &self.type_name)
-            .field("started_at_ms", &self.started_at_ms)
-            .field("completed_at_ms", &self.completed_at_ms)
             .field("body", &self.body)
             .finish_non_exhaustive()
     }
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Header {
     id: ItemId,
     #[serde(rename = "type")]
     type_name: String,
-    #[serde(default, deserialize_with = "lenient::option")]
-    started_at_ms: Option<i64>,
-    #[serde(default, deserialize_with = "lenient::option")]
-    completed_at_ms: Option<i64>,
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, UnreadableItem> {

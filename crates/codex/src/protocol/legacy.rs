@@ -7,7 +7,6 @@ use ostler_model::{ItemId, ThreadId};
 use serde::{Deserialize, Serialize};
 
 use super::lenient;
-use super::server_request::NetworkPolicyAmendment;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -76,12 +75,6 @@ pub struct LegacyCommandApproval {
 pub enum LegacyDecision {
     Approved,
     ApprovedForSession,
-    ApprovedExecpolicyAmendment {
-        proposed_execpolicy_amendment: Vec<String>,
-    },
-    NetworkPolicyAmendment {
-        network_policy_amendment: NetworkPolicyAmendment,
-    },
     /// Refused, in the spelling of Codex 0.142.5 and before.
     #[serde(rename = "denied")]
     DeniedWord,

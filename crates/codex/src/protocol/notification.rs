@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::lenient;
 use views::{
     AccountUpdated, ConfigWarning, Delta, DeprecationNotice, ErrorNotice, FileChangePatch,
-    ItemEvent, LoginCompleted, McpServerStatus, McpToolCallProgress, ModelRerouted,
+    ItemEvent, LoginCompleted, McpServerStatus, McpToolCallProgress, ModelRerouted, PartDelta,
     RateLimitsUpdated, RequestResolved, SummaryPartAdded, TerminalInteraction, ThreadCompacted,
     ThreadNamed, ThreadOnly, ThreadSettingsUpdated, ThreadStarted, ThreadStatusChanged,
     TokenUsageUpdated, TurnDiff, TurnEvent, TurnPlan, Warning,
@@ -32,8 +32,8 @@ pub enum Notification<'a> {
     ItemStarted(ItemEvent<'a>),
     ItemCompleted(ItemEvent<'a>),
     AgentMessageDelta(Delta<'a>),
-    ReasoningTextDelta(Delta<'a>),
-    ReasoningSummaryTextDelta(Delta<'a>),
+    ReasoningTextDelta(PartDelta<'a>),
+    ReasoningSummaryTextDelta(PartDelta<'a>),
     ReasoningSummaryPartAdded(SummaryPartAdded),
     PlanDelta(Delta<'a>),
     CommandOutputDelta(Delta<'a>),
@@ -67,9 +67,11 @@ pub fn parse_notification<'a>(method: &'a str, params: &'a RawValue) -> Notifica
     let parsed = match method {
         "item/agentMessage/delta" => read(params).map(Notification::AgentMessageDelta),
         "item/commandExecution/outputDelta" => read(params).map(Notification::CommandOutputDelta),
-        "item/reasoning/textDelta" => read(params).map(Notification::ReasoningTextDelta),
+        "item/reasoning/textDelta" => {
+            PartDelta::parse(params).map(Notification::ReasoningTextDelta)
+        }
         "item/reasoning/summaryTextDelta" => {
-            read(params).map(Notification::ReasoningSummaryTextDelta)
+            PartDelta::parse(params).map(Notification::ReasoningSummaryTextDelta)
         }
         "item/reasoning/summaryPartAdded" => {
             read(params).map(Notification::ReasoningSummaryPartAdded)

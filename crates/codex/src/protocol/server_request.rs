@@ -235,7 +235,7 @@ pub struct ElicitationMeta {
     #[serde(default, deserialize_with = "lenient::list")]
     pub persist: Vec<String>,
     #[serde(default, deserialize_with = "lenient::option")]
-    pub tool_name: Option<String>,
+    pub tool_description: Option<String>,
     #[serde(default, deserialize_with = "lenient::option")]
     pub tool_params: Option<Json>,
 }

@@ -207,3 +207,6 @@ fn legacy(decision: &Decision, version: &CodexVersion) -> Result<LegacyDecision,
         _ => Err(AnswerError::NotOffered),
     }
 }
+
+#[cfg(test)]
+mod tests;

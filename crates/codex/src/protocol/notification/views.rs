@@ -30,12 +30,35 @@ pub struct Delta<'a> {
     pub item_id: Cow<'a, str>,
     #[serde(borrow)]
     pub delta: Cow<'a, str>,
-    /// Which part of the reasoning text; only in its deltas.
+}
+
+/// A piece of one part of a reasoning item: of its raw content, or of its summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartDelta<'a> {
+    pub thread_id: Cow<'a, str>,
+    pub turn_id: Option<Cow<'a, str>>,
+    pub item_id: Cow<'a, str>,
+    pub delta: Cow<'a, str>,
+    pub part_index: Option<u64>,
+}
+
+impl<'a> PartDelta<'a> {
+    pub(super) fn parse(params: &'a RawValue) -> Result<Self, String> {
+        let Delta { thread_id, turn_id, item_id, delta } = super::read(params)?;
+        let index: PartIndex = super::read(params)?;
+        let part_index = index.content_index.or(index.summary_index);
+        Ok(Self { thread_id, turn_id, item_id, delta, part_index })
+    }
+}
+
+/// Each of the two methods has its own name for the index.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PartIndex {
     #[serde(default, deserialize_with = "lenient::option")]
-    pub content_index: Option<u64>,
-    /// Which part of the reasoning summary; only in its deltas.
+    content_index: Option<u64>,
     #[serde(default, deserialize_with = "lenient::option")]
-    pub summary_index: Option<u64>,
+    summary_index: Option<u64>,
 }
 
 /// An item began or ended.
