@@ -55,23 +55,13 @@ fn the_demo_changes_a_file_after_an_approval(
     assert!(of("ask").iter().any(|ask| ask["what"] == "Codex asks to run a command"), "{text}");
     let ends: Vec<_> = of("command_done").iter().map(|end| end["exit_code"].clone()).collect();
     assert_eq!(ends, [1, 0], "the checker complains first and is content afterwards");
-    let result = events.last_two();
+    let result = of("result")[0];
     assert_eq!(result["ok"], true);
     let sign = Path::new(result["workspace"].as_str().unwrap()).join("sign.txt");
     let sign = std::fs::read_to_string(sign).unwrap();
     assert_eq!(sign, "Welcome to the Ostler Inn\nFresh horses, warm beds, hot soup\n");
     assert!(!machine.folder.path().join(".codex").exists(), "the user's own home was touched");
     assert_eq!(nothing_runs_below(machine.folder.path()), Vec::<String>::new());
-}
-
-trait Result {
-    fn last_two(&self) -> &Value;
-}
-
-impl Result for Vec<Value> {
-    fn last_two(&self) -> &Value {
-        self.iter().find(|event| event["event"] == "result").unwrap()
-    }
 }
 
 /// Command lines of processes that name the folder.

@@ -1,6 +1,5 @@
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::request::thread::ThreadResume;
@@ -9,6 +8,8 @@ use ostler_codex::protocol::words::TurnStatus;
 use ostler_model::{Decision, ThreadId};
 use ostler_testkit::Client;
 use rstest::rstest;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
 
 use crate::{LEAVES_A_LINE, PROMPT, command, stage, text};
 
@@ -33,13 +34,18 @@ async fn a_question_outlives_the_client_that_was_asked(
         .args(["--exact", &test, "--nocapture"])
         .env(SECOND_SELF, format!("{}\n{}", codex.socket().display(), stage.workspace().display()))
         .stdout(Stdio::piped())
+        .kill_on_drop(true)
         .spawn()
         .unwrap();
-    let lines = BufReader::new(doomed.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let waiting = lines.filter_map(|line| Some(line.split_once(WAITING)?.1.to_owned())).next();
-    doomed.kill().unwrap();
-    doomed.wait().unwrap();
-    let thread = ThreadId::new(waiting.expect("the client ended before it was asked"));
+    let mut lines = BufReader::new(doomed.stdout.take().unwrap()).lines();
+    let waiting = loop {
+        let line = lines.next_line().await.unwrap().expect("the client ended before it was asked");
+        if let Some((_, thread)) = line.split_once(WAITING) {
+            break thread.to_owned();
+        }
+    };
+    doomed.kill().await.unwrap();
+    let thread = ThreadId::new(waiting);
     assert_eq!(stage.lines("ran.log").len(), 0);
 
     let mut client = stage.client(&codex).await.unwrap();
@@ -58,6 +64,7 @@ fn second_self() -> Option<(String, String)> {
     both.split_once('\n').map(|(socket, workspace)| (socket.to_owned(), workspace.to_owned()))
 }
 
+#[expect(clippy::print_stdout, reason = "this is how it tells its other self")]
 async fn wait_for_ever(socket: &Path, workspace: &Path) {
     let mut client = Client::connect(socket, workspace.to_owned()).await.unwrap();
     let thread =

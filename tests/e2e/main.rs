@@ -1,6 +1,6 @@
 //! The rooms together, on real Codex under a real keeper, on a scripted model. Each file is one behaviour; each
 //! behaviour runs on every version in `testkit::VERSIONS`.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod approvals;
 mod demo;

@@ -5,15 +5,12 @@ mod keeper;
 
 use std::process::ExitCode;
 
-/// Why a command ended without doing its job. Each has one exit code, listed in `docs/exit-codes.md`.
+/// Why a command ended without doing its job. `docs/exit-codes.md` lists all codes, also those of commands to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Failed = 1,
     Usage = 2,
     NotFound = 3,
-    WaitingOnPerson = 4,
-    LimitReached = 5,
-    Unreachable = 6,
     Interrupted = 7,
     TryAgainLater = 75,
     TimedOut = 124,

@@ -16,6 +16,9 @@ use super::environment::Environment;
 /// A whole `npm` failure report with its stack trace is below 10 KB.
 const KEPT_BYTES: usize = 64 * 1024;
 
+/// Debian's name for a folder that never exists.
+const NO_HOME: &str = "/nonexistent";
+
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
@@ -35,6 +38,14 @@ pub(crate) fn command(program: &Path, environment: &Environment) -> Command {
         .env_clear()
         .envs(environment.variables().iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
+    command
+}
+
+/// A command of Codex itself, with a home that does not exist: even `codex --version` would otherwise write into the
+/// user's (0.125.0 to 0.166.0, test `the_demo_changes_a_file_after_an_approval`). All versions do without.
+pub(crate) fn codex_command(codex: &Path, environment: &Environment) -> Command {
+    let mut command = command(codex, environment);
+    command.env("CODEX_HOME", NO_HOME);
     command
 }
 

@@ -61,7 +61,7 @@ pub async fn probe(path: &Path, environment: &Environment) -> Probe {
 }
 
 async fn probe_within(path: &Path, environment: &Environment, deadline: Duration) -> Probe {
-    let mut command = child::command(path, environment);
+    let mut command = child::codex_command(path, environment);
     command.arg("--version");
     let finished = match child::run(command, deadline).await {
         Run::Finished(finished) => finished,

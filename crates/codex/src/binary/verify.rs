@@ -88,7 +88,7 @@ async fn run_binary(
 }
 
 async fn start_app_server(path: &Path, environment: &Environment) -> Finding {
-    let mut command = child::command(path, environment);
+    let mut command = child::codex_command(path, environment);
     command.args(["app-server", "--help"]);
     match child::run(command, HELP_DEADLINE).await {
         Run::Finished(finished) if finished.status.success() => {

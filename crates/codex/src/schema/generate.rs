@@ -29,6 +29,7 @@ pub async fn generate(codex: &Path, out: &Path) -> Result<(), GenerateError> {
     command
         .args(["app-server", "generate-json-schema", "--experimental", "--out"])
         .arg(out)
+        .env_clear()
         .env("CODEX_HOME", out)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

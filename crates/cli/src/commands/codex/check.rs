@@ -1,12 +1,14 @@
 //! `ostler codex check`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use ostler_codex::binary::{
     CheckFinding, Installed, VersionRequest, verify_binary, verify_installed,
 };
+use ostler_codex::protocol::CodexVersion;
+use ostler_codex::schema::{self, Bundle, Drift, generate};
 use serde::Serialize;
 
 use crate::bench::Bench;
@@ -45,6 +47,8 @@ pub(super) async fn run(
             }
         }
     };
+    let mut findings = findings;
+    findings.extend(protocol(bench, &version, &path).await);
     let ok = !findings.iter().any(CheckFinding::is_problem);
     let heading = format!("Codex {version}, {}", bench.short(&path));
     bench.output.say(&heading);
@@ -71,6 +75,31 @@ async fn check_installed(
     let findings = verify_installed(&installed, &bench.environment).await;
     let version = installed.version.to_string();
     (version, installed.binary, findings, true)
+}
+
+/// Whether this Codex speaks as we expect: it writes its own schema, and we look for every field we rely on.
+async fn protocol(bench: &Bench, version: &str, codex: &Path) -> Vec<CheckFinding> {
+    let Some(version) = CodexVersion::parse(version) else {
+        return vec![CheckFinding::Problem(format!("{version} is no version of Codex"))];
+    };
+    let folder = bench.places.cache.join(format!("schema-{}", std::process::id()));
+    let drifts = drifts(codex, &version, &folder).await;
+    // Only the check needed it; what stays behind after a failure is named in no finding and harms nobody.
+    drop(std::fs::remove_dir_all(&folder));
+    match drifts {
+        Ok(drifts) if drifts.is_empty() => {
+            vec![CheckFinding::Sound("speaks the protocol as we know it".to_owned())]
+        }
+        Ok(drifts) => drifts.iter().map(|drift| CheckFinding::Problem(drift.to_string())).collect(),
+        Err(reason) => vec![CheckFinding::Problem(reason)],
+    }
+}
+
+async fn drifts(codex: &Path, version: &CodexVersion, folder: &Path) -> Result<Vec<Drift>, String> {
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    generate(codex, folder).await.map_err(|error| error.to_string())?;
+    let bundle = Bundle::read(folder).map_err(|error| error.to_string())?;
+    Ok(schema::check(&bundle, version))
 }
 
 fn line(finding: CheckFinding) -> Line {
