@@ -109,6 +109,7 @@ fn an_installed_version_is_listed_used_and_checked() {
     ok: sha256 of 3 files is as recorded at the install
     ok: `codex --version` says 0.130.0
     ok: `codex app-server` starts
+    ok: speaks the protocol as we know it
     --- stderr
     --- exit 0
     ");
@@ -139,6 +140,7 @@ fn a_damaged_version_is_told() {
     problem: [TRIPLE]/path/rg has 6 bytes instead of [SIZE]
     ok: `codex --version` says 0.130.0
     ok: `codex app-server` starts
+    ok: speaks the protocol as we know it
     run `ostler codex remove 0.130.0` and `ostler codex install 0.130.0` to replace it
     --- stderr
     --- exit 1
