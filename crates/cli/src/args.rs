@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{codex, keeper};
+use crate::commands::{codex, doctor, keeper};
 
 /// Keeps OpenAI Codex at work.
 #[derive(Debug, Parser)]
@@ -20,6 +20,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
+    /// Look whether this machine is fit to run Codex, and say what to do if not
+    Doctor(doctor::DoctorArguments),
     /// The keepers: small processes that each own one codex app-server
     Keeper(keeper::KeeperArguments),
 }

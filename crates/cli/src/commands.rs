@@ -1,6 +1,7 @@
 //! One file per command; this one only sends each to its place.
 
 pub(crate) mod codex;
+pub(crate) mod doctor;
 pub(crate) mod keeper;
 
 use std::process::ExitCode;
@@ -13,6 +14,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let output = Output::new(arguments.json);
     match arguments.command {
         Command::Codex(arguments) => codex::run(arguments, output),
+        Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),
     }
 }

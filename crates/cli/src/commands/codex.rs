@@ -152,7 +152,8 @@ impl Bench {
     }
 }
 
-async fn interrupted() -> Result<ExitCode, Failure> {
+/// Waits for the person to break off, which is always an error.
+pub(super) async fn interrupted() -> Result<ExitCode, Failure> {
     let listen = |kind| {
         signal(kind).map_err(|error| {
             Failure::new(Exit::Failed, format!("cannot listen for signals: {error}"))
