@@ -80,8 +80,7 @@ pub(super) fn judge(name: Name, folder: &Folder, missing: Missing) -> Check {
             );
         }
     };
-    let state = if folder.exists { "" } else { " (made when needed)" };
-    let found = format!("{path}{state}: {} free", DecimalBytes(free.bytes));
+    let found = format!("{path}: {} free", DecimalBytes(free.bytes));
     if free.files == Some(0) {
         return Check::problem(name, format!("{path}: no more files can be made there"))
             .advise("remove files from that disk: it has room, but no inodes");
@@ -122,12 +121,7 @@ mod tests {
         let unknown = Folder { free: Err("gone".to_owned()), ..folder(true, 0) };
         for (folder, missing, state, found) in [
             (folder(true, 2_000_000_000), Missing::IsMade, State::Ok, "/x: 2.00 GB free"),
-            (
-                folder(false, 2_000_000_000),
-                Missing::IsMade,
-                State::Ok,
-                "/x (made when needed): 2.00 GB free",
-            ),
+            (folder(false, 2_000_000_000), Missing::IsMade, State::Ok, "/x: 2.00 GB free"),
             (folder(true, 1_999_999_999), Missing::IsMade, State::Warning, "/x: 2.00 GB free"),
             (folder(true, 200_000_000), Missing::IsMade, State::Warning, "/x: 200.00 MB free"),
             (folder(true, 199_000_000), Missing::IsMade, State::Problem, "/x: 199.00 MB free"),

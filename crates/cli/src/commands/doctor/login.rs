@@ -3,11 +3,19 @@
 use ostler_codex::protocol::request::account::{Account, AccountState};
 
 use super::check::{Check, Name};
+use super::session::Unanswered;
 
-pub(super) fn judge(state: &Result<AccountState, String>) -> Check {
+pub(super) fn judge(state: &Result<AccountState, Unanswered>) -> Check {
     match state {
-        Err(error) => Check::problem(Name::Login, format!("Codex does not say: {error}"))
-            .advise("run `codex login status` to see what it says"),
+        // Codex 0.166 asks the network about a ChatGPT account, and without network it refuses to say anything.
+        Err(Unanswered::Refused(why)) => {
+            Check::warning(Name::Login, format!("Codex does not say who is logged in: {why}"))
+                .advise("look whether the network is there; `codex login status` says more")
+        }
+        Err(Unanswered::Lost(why)) => {
+            Check::problem(Name::Login, format!("Codex does not answer: {why}"))
+                .advise("run `codex login status` to see what it says")
+        }
         Ok(AccountState { account: Some(account), .. }) => {
             Check::ok(Name::Login, describe(account))
         }
@@ -46,6 +54,7 @@ fn masked(email: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check::State;
     use super::*;
 
     fn account(kind: &str, email: Option<&str>, plan: Option<&str>) -> AccountState {
@@ -80,5 +89,8 @@ mod tests {
         ] {
             assert_eq!(judge(&Ok(state)), expected);
         }
+        let state = |unanswered| judge(&Err(unanswered)).state;
+        assert_eq!(state(Unanswered::Refused("no network".to_owned())), State::Warning);
+        assert_eq!(state(Unanswered::Lost("timed out".to_owned())), State::Problem);
     }
 }

@@ -61,9 +61,33 @@ pub(super) enum Session {
 pub(super) struct Talk {
     pub(super) greeted_after: Duration,
     pub(super) version: Version,
-    pub(super) account: Result<AccountState, String>,
+    pub(super) account: Result<AccountState, Unanswered>,
     pub(super) config: CodexConfig,
     pub(super) sandbox: Result<Trial, String>,
+}
+
+/// A question without the answer to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unanswered {
+    /// Codex answered with an error of its own.
+    Refused(String),
+    /// No answer came, or none that can be read.
+    Lost(String),
+}
+
+impl Unanswered {
+    /// Codex's own words where it has some, without the method and the number around them.
+    fn new(error: CallError) -> Self {
+        match error {
+            CallError::Request { source: RequestError::Rpc(rpc), .. } => Self::Refused(rpc.message),
+            other => Self::Lost(other.to_string()),
+        }
+    }
+
+    fn into_words(self) -> String {
+        let (Self::Refused(words) | Self::Lost(words)) = self;
+        words
+    }
 }
 
 /// What Codex may see of our environment: the same as below a keeper, but without a keeper's mark.
@@ -115,7 +139,7 @@ pub(super) async fn talk(start: Start) -> Session {
         // Ends only with the connection, and then every answer above is an error.
         () = collect(&mut events, &mut warnings) => {
             let gone = || "the app-server ended meanwhile".to_owned();
-            (Err(gone()), Err(gone()), Err(gone()))
+            (Err(Unanswered::Lost(gone())), Err(gone()), Err(gone()))
         }
     };
     events.close().await;
@@ -147,13 +171,14 @@ pub(super) fn judge_start(session: &Session, codex: &Path, expected: &Version) -
     }
 }
 
-type Answers = (Result<AccountState, String>, Result<(), String>, Result<Trial, String>);
+type Answers = (Result<AccountState, Unanswered>, Result<(), String>, Result<Trial, String>);
 
 async fn ask(app_server: &AppServer, start: &Start) -> Answers {
     let account = AccountRead { refresh_token: false };
-    let account = app_server.call_within(&account, ANSWER_DEADLINE).await;
+    let account = app_server.call_within(&account, ANSWER_DEADLINE).await.map_err(Unanswered::new);
     let config = ConfigRead { include_layers: false, cwd: None };
-    let config = app_server.call_within(&config, ANSWER_DEADLINE).await;
+    let config = app_server.call_within(&config, ANSWER_DEADLINE).await.map(drop);
+    let config = config.map_err(|error| Unanswered::new(error).into_words());
     let sandbox = match &start.ground {
         Ok(Ground { workspace, outside }) => {
             let bubblewrap = start.bubblewrap.clone();
@@ -161,19 +186,7 @@ async fn ask(app_server: &AppServer, start: &Start) -> Answers {
         }
         Err(why) => Err(why.clone()),
     };
-    (
-        account.map_err(|error| words(&error)),
-        config.map(drop).map_err(|error| words(&error)),
-        sandbox,
-    )
-}
-
-/// Codex's own words where it has some, without the method and the number around them.
-fn words(error: &CallError) -> String {
-    match error {
-        CallError::Request { source: RequestError::Rpc(rpc), .. } => rpc.message.clone(),
-        other => other.to_string(),
-    }
+    (account, config, sandbox)
 }
 
 /// Reads on, as every connection needs, and keeps what Codex has to say about its configuration.

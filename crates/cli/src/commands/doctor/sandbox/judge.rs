@@ -47,7 +47,7 @@ pub(in crate::commands::doctor) fn judge(trial: &Trial) -> Check {
     };
     Check::ok(
         Name::Sandbox,
-        format!("confines: reads only, or writes in the workspace only{network}{whose}"),
+        format!("confines: read-only holds, writes stay in the workspace{network}{whose}"),
     )
 }
 
@@ -159,13 +159,13 @@ mod tests {
     #[test]
     fn a_sandbox_that_confines_is_ok() {
         let ok = |found: &str| Check::ok(Name::Sandbox, found);
-        let found = "confines: reads only, or writes in the workspace only, no network";
+        let found = "confines: read-only holds, writes stay in the workspace, no network";
         assert_eq!(judge(&confining()), ok(found));
         let trial = Trial { bubblewrap: Some("/usr/bin/bwrap".into()), ..confining() };
         assert_eq!(judge(&trial), ok(&format!("{found} (/usr/bin/bwrap)")));
         let trial = Trial { network: Network::Untried, ..confining() };
         let found =
-            "confines: reads only, or writes in the workspace only; the network was not tried";
+            "confines: read-only holds, writes stay in the workspace; the network was not tried";
         assert_eq!(judge(&trial), ok(found));
     }
 
