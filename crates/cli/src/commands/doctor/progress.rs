@@ -12,6 +12,9 @@ use crate::terminal::Output;
 /// Fast enough for the spinner to look alive.
 const TICK: Duration = Duration::from_millis(120);
 
+/// As many of the longest names as fit a line of 80 columns.
+const NAMED: usize = 4;
+
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
     open: RefCell<Vec<Name>>,
@@ -24,7 +27,7 @@ impl Progress {
             let bar = ProgressBar::no_length();
             // The template is a constant; were it wrong, the default style would be shown.
             bar.set_style(
-                ProgressStyle::with_template("{spinner} {wide_msg}")
+                ProgressStyle::with_template("{spinner} {msg}")
                     .unwrap_or_else(|_| ProgressStyle::default_spinner()),
             );
             bar.enable_steady_tick(TICK);
@@ -37,8 +40,12 @@ impl Progress {
         let mut open = self.open.borrow_mut();
         open.retain(|open| *open != name);
         if let Some(bar) = &self.bar {
-            let words: Vec<&str> = open.iter().map(|name| name.word()).collect();
-            bar.set_message(format!("looking at {}", words.join(", ")));
+            let words: Vec<&str> = open.iter().take(NAMED).map(|name| name.word()).collect();
+            let more = match open.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            bar.set_message(format!("looking at {}{more}", words.join(", ")));
         }
     }
 }
