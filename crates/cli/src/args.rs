@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{codex, demo, keeper};
+use crate::commands::{codex, demo, doctor, keeper};
 
 /// Keeps OpenAI Codex at work.
 #[derive(Debug, Parser)]
@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Demo(demo::DemoArguments),
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
+    /// Look whether this machine is fit to run Codex, and say what to do if not
+    Doctor(doctor::DoctorArguments),
     /// The keepers: small processes that each own one codex app-server
     Keeper(keeper::KeeperArguments),
 }

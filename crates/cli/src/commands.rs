@@ -2,6 +2,7 @@
 
 pub(crate) mod codex;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod keeper;
 
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments, output),
         Command::Codex(arguments) => codex::run(arguments, output),
+        Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),
     }
 }

@@ -31,6 +31,7 @@ pub use folder::{KeeperFolder, KeeperId, SOCKET_PATH_LIMIT_BYTES};
 pub use list::{Condition, Found, descends_from_keeper, find, list, sweep};
 pub use process::{Process, ProcessIdentity};
 pub use record::{Ended, Exit, HowEnded, Record, SCHEMA, State};
+pub use redact::redact;
 pub use run::run;
 pub use start::{StartKeeper, start};
 pub use stop::{StopMode, StopReport, stop};

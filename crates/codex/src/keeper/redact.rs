@@ -24,7 +24,7 @@ const TOKEN_STARTS: [&str; 12] = [
 ];
 
 /// Replaces what is secret: the values of secret variables, and words that look like a known token.
-pub(super) fn redact(text: &str, environment: &[(OsString, OsString)]) -> String {
+pub fn redact(text: &str, environment: &[(OsString, OsString)]) -> String {
     let mut text = without_escapes(text);
     for (name, value) in environment {
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())

@@ -1,0 +1,176 @@
+//! Two config files: ours, and Codex's as Codex itself reads it.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use ostler_codex::protocol::notification::views::ConfigWarning;
+use ostler_config::{Reading, parse};
+
+use super::check::{Check, Name};
+
+/// Our own file.
+pub(super) struct OwnConfig {
+    pub(super) place: PathBuf,
+    /// `None`: there is no file, which means the defaults.
+    pub(super) reading: Option<Result<Reading, String>>,
+}
+
+/// Codex's file, as seen through an app-server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CodexConfig {
+    /// What came of `config/read`.
+    pub(super) read: Result<(), String>,
+    pub(super) warnings: Vec<ConfigWarning>,
+}
+
+impl OwnConfig {
+    pub(super) fn gather(place: PathBuf) -> Self {
+        let reading = match fs::read_to_string(&place) {
+            Ok(text) => Some(parse(&text).map_err(|error| error.to_string())),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => Some(Err(error.to_string())),
+        };
+        Self { place, reading }
+    }
+}
+
+pub(super) fn judge_own(config: &OwnConfig) -> Check {
+    let place = config.place.display();
+    match &config.reading {
+        None => Check::ok(Name::Config, format!("{place} is not there, so the defaults hold")),
+        Some(Ok(Reading { unknown_keys, .. })) if unknown_keys.is_empty() => {
+            Check::ok(Name::Config, place.to_string())
+        }
+        Some(Ok(Reading { unknown_keys, .. })) => {
+            let keys = unknown_keys.join(", ");
+            Check::warning(Name::Config, format!("{place}: without effect: {keys}"))
+                .advise("correct the spelling, or take them out")
+        }
+        Some(Err(error)) => Check::problem(Name::Config, format!("{place}: {error}"))
+            .advise("correct the file; until then the checks above use the defaults"),
+    }
+}
+
+/// Codex starts with a broken file as if it were empty, and then refuses every thread; what it warns of at the start
+/// names the line, what `config/read` answers often does not.
+pub(super) fn judge_codex(config: &CodexConfig, home: Option<&Path>) -> Check {
+    let place = home.map_or_else(
+        || "config.toml".to_owned(),
+        |home| home.join("config.toml").display().to_string(),
+    );
+    let invalid = config.warnings.iter().find(|warning| is_invalid(warning));
+    if let Some(warning) = invalid {
+        let reason = warning.details.as_deref().unwrap_or(&warning.summary);
+        return invalid_file(&place, reason);
+    }
+    if let Err(error) = &config.read {
+        return invalid_file(&place, error);
+    }
+    let others: Vec<String> = config
+        .warnings
+        .iter()
+        .filter(|warning| !is_about_sandbox(warning))
+        .map(|warning| match &warning.details {
+            Some(details) => format!("{} {details}", warning.summary),
+            None => warning.summary.clone(),
+        })
+        .collect();
+    if others.is_empty() {
+        return Check::ok(Name::CodexConfig, "Codex reads its configuration without complaint");
+    }
+    Check::warning(Name::CodexConfig, others.join("; ")).advise(format!("look at {place}"))
+}
+
+fn invalid_file(place: &str, reason: &str) -> Check {
+    let found =
+        if reason.contains(place) { reason.to_owned() } else { format!("{place}: {reason}") };
+    Check::problem(Name::CodexConfig, found)
+        .advise("correct the file: with it Codex starts but refuses every task")
+}
+
+/// The words of Codex 0.130 to 0.166; test: `a_broken_codex_config_is_named_with_its_line`.
+fn is_invalid(warning: &ConfigWarning) -> bool {
+    warning.summary.starts_with("Invalid configuration")
+}
+
+/// That Codex found no bubblewrap on PATH says little: its own may work. The sandbox is tried for real instead.
+fn is_about_sandbox(warning: &ConfigWarning) -> bool {
+    warning.summary.contains("bubblewrap")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warning(summary: &str, details: Option<&str>) -> ConfigWarning {
+        ConfigWarning {
+            summary: summary.to_owned(),
+            details: details.map(str::to_owned),
+            path: None,
+        }
+    }
+
+    fn codex(read: Result<(), &str>, warnings: &[ConfigWarning]) -> Check {
+        let read = read.map_err(str::to_owned);
+        judge_codex(&CodexConfig { read, warnings: warnings.to_vec() }, Some(Path::new("/h")))
+    }
+
+    #[test]
+    fn codex_s_own_words_decide_about_its_file() {
+        let advice = "correct the file: with it Codex starts but refuses every task";
+        let problem = |found: &str| Check::problem(Name::CodexConfig, found).advise(advice);
+        let fine = Check::ok(Name::CodexConfig, "Codex reads its configuration without complaint");
+        let invalid = "Invalid configuration; using defaults.";
+        let bubblewrap = warning("Codex could not find bubblewrap on PATH.", None);
+
+        assert_eq!(codex(Ok(()), &[]), fine);
+        assert_eq!(codex(Ok(()), std::slice::from_ref(&bubblewrap)), fine);
+        assert_eq!(
+            codex(
+                Err("invalid type"),
+                &[bubblewrap, warning(invalid, Some("/h/config.toml:2:6: unclosed table"))]
+            ),
+            problem("/h/config.toml:2:6: unclosed table")
+        );
+        assert_eq!(
+            codex(Ok(()), &[warning(invalid, Some("Model provider `nope` not found"))]),
+            problem("/h/config.toml: Model provider `nope` not found")
+        );
+        assert_eq!(codex(Err("no layers"), &[]), problem("/h/config.toml: no layers"));
+        assert_eq!(
+            codex(Ok(()), &[warning("Codex is ignoring 1 setting.\n  `foo` is ignored.", None)]),
+            Check::warning(Name::CodexConfig, "Codex is ignoring 1 setting.\n  `foo` is ignored.")
+                .advise("look at /h/config.toml")
+        );
+    }
+
+    #[test]
+    fn our_own_file_is_judged_by_our_own_reader() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("config.toml");
+        let judged = || {
+            let mut check = judge_own(&OwnConfig::gather(place.clone()));
+            check.found = check.found.replace(&place.display().to_string(), "FILE");
+            (check.state, check.found)
+        };
+        use super::super::check::State;
+        let expect = |state, found: &str| (state, found.to_owned());
+
+        assert_eq!(judged(), expect(State::Ok, "FILE is not there, so the defaults hold"));
+        for (text, expected) in [
+            ("[codex]\n", expect(State::Ok, "FILE")),
+            ("a = 1\n[codex]\nb = 2\n", expect(State::Warning, "FILE: without effect: a, codex.b")),
+            (
+                "\n[codex]\nversion = 3\n",
+                expect(
+                    State::Problem,
+                    "FILE: line 3: invalid type: integer `3`, expected semver version",
+                ),
+            ),
+        ] {
+            fs::write(&place, text).unwrap();
+            assert_eq!(judged(), expected);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! One short talk with an app-server, for all that only Codex itself can tell.
+//!
+//! No thread is started: that would write to the user's `config.toml`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ostler_codex::app_server::{AppServer, CallError};
+use ostler_codex::keeper::environment::{EnvironmentRule, codex_environment};
+use ostler_codex::keeper::{KeeperId, MARK};
+use ostler_codex::peer::{Event, Events, PeerSettings, RequestError};
+use ostler_codex::protocol::notification::views::ConfigWarning;
+use ostler_codex::protocol::request::account::{AccountRead, AccountState, ConfigRead};
+use ostler_codex::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
+use ostler_codex::protocol::{Notification, parse_notification};
+use ostler_codex::transport::{StdioChild, StdioStart};
+use semver::Version;
+use tokio::time::timeout;
+
+use super::check::{Check, Name};
+use super::config::CodexConfig;
+use super::sandbox::{self, Trial};
+
+/// Codex greets after 0.4 s with a fresh home, and was seen to take two seconds on a loaded machine.
+const GREETING_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Both questions are answered from memory within 20 ms.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Codex ends within 0.1 s of its stdin; then it is killed.
+const END_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Beyond what all the deadlines of a talk can take together.
+pub(super) const TALK_DEADLINE: Duration = Duration::from_secs(100);
+
+/// Codex fetches its list of plugins from the network when it starts; a look at the machine needs none, and must not
+/// leave half of it behind.
+const ARGUMENTS: [&str; 2] = ["-c", "features.plugins=false"];
+
+/// What the talk is had with.
+pub(super) struct Start {
+    pub(super) codex: PathBuf,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// Where the sandbox is tried, or why there is no such place.
+    pub(super) ground: Result<Ground, String>,
+    pub(super) bubblewrap: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Ground {
+    pub(super) workspace: PathBuf,
+    pub(super) outside: PathBuf,
+}
+
+pub(super) enum Session {
+    NotStarted { why: String },
+    Talked(Box<Talk>),
+}
+
+pub(super) struct Talk {
+    pub(super) greeted_after: Duration,
+    pub(super) version: Version,
+    pub(super) account: Result<AccountState, Unanswered>,
+    pub(super) config: CodexConfig,
+    pub(super) sandbox: Result<Trial, String>,
+}
+
+/// A question without the answer to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unanswered {
+    /// Codex answered with an error of its own.
+    Refused(String),
+    /// No answer came, or none that can be read.
+    Lost(String),
+}
+
+impl Unanswered {
+    /// Codex's own words where it has some, without the method and the number around them.
+    fn new(error: CallError) -> Self {
+        match error {
+            CallError::Request { source: RequestError::Rpc(rpc), .. } => Self::Refused(rpc.message),
+            other => Self::Lost(other.to_string()),
+        }
+    }
+
+    fn into_words(self) -> String {
+        let (Self::Refused(words) | Self::Lost(words)) = self;
+        words
+    }
+}
+
+/// What Codex may see of our environment: the same as below a keeper, but without a keeper's mark.
+pub(super) fn environment(
+    variables: &[(OsString, OsString)],
+    codex_home: Option<PathBuf>,
+) -> Vec<(OsString, OsString)> {
+    let rule = EnvironmentRule { codex_home, ..EnvironmentRule::default() };
+    let Some(nobody) = KeeperId::parse("00000000") else {
+        return Vec::new();
+    };
+    let mut built = codex_environment(variables, &rule, &nobody).variables;
+    built.retain(|(name, _)| name != MARK);
+    built
+}
+
+pub(super) async fn talk(start: Start) -> Session {
+    let begun = Instant::now();
+    let root = PathBuf::from("/");
+    let working_directory = start.ground.as_ref().map_or(root, |ground| ground.workspace.clone());
+    let spawned = StdioStart {
+        codex: start.codex.clone(),
+        arguments: ARGUMENTS.map(OsString::from).to_vec(),
+        environment: start.environment.clone(),
+        working_directory,
+    }
+    .spawn();
+    let (transport, mut child) = match spawned {
+        Ok(started) => started,
+        Err(error) => return Session::NotStarted { why: error.to_string() },
+    };
+    let (hello, settings) = (hello(), PeerSettings::default());
+    let greeted = timeout(GREETING_DEADLINE, AppServer::greet(transport, &hello, &settings));
+    let (app_server, mut events) = match greeted.await {
+        Ok(Ok(greeted)) => greeted,
+        Ok(Err(error)) => {
+            let end = how_it_ended(&mut child).await;
+            return Session::NotStarted { why: format!("{error} ({end})") };
+        }
+        Err(_) => {
+            let seconds = GREETING_DEADLINE.as_secs();
+            return Session::NotStarted { why: format!("it did not greet within {seconds} s") };
+        }
+    };
+    let greeted_after = begun.elapsed();
+    let mut warnings = Vec::new();
+    let (account, read, sandbox) = tokio::select! {
+        answers = ask(&app_server, &start) => answers,
+        // Ends only with the connection, and then every answer above is an error.
+        () = collect(&mut events, &mut warnings) => {
+            let gone = || "the app-server ended meanwhile".to_owned();
+            (Err(Unanswered::Lost(gone())), Err(gone()), Err(gone()))
+        }
+    };
+    events.close().await;
+    // How it ends is not what we came for; a child that does not is killed here.
+    drop(child.wait(END_DEADLINE).await);
+    Session::Talked(Box::new(Talk {
+        greeted_after,
+        version: app_server.version().semver().clone(),
+        account,
+        config: CodexConfig { read, warnings },
+        sandbox,
+    }))
+}
+
+pub(super) fn judge_start(session: &Session, codex: &Path, expected: &Version) -> Check {
+    match session {
+        Session::NotStarted { why } => {
+            Check::problem(Name::AppServer, format!("does not start: {why}"))
+                .advise(format!("run `{} app-server` to see what it says", codex.display()))
+        }
+        Session::Talked(talk) => {
+            let found = format!("greets after {} ms", talk.greeted_after.as_millis());
+            if talk.version == *expected {
+                return Check::ok(Name::AppServer, found);
+            }
+            let found = format!("{found}, but as Codex {} and not {expected}", talk.version);
+            Check::warning(Name::AppServer, found).advise("run `ostler codex check`")
+        }
+    }
+}
+
+type Answers = (Result<AccountState, Unanswered>, Result<(), String>, Result<Trial, String>);
+
+async fn ask(app_server: &AppServer, start: &Start) -> Answers {
+    let account = AccountRead { refresh_token: false };
+    let account = app_server.call_within(&account, ANSWER_DEADLINE).await.map_err(Unanswered::new);
+    let config = ConfigRead { include_layers: false, cwd: None };
+    let config = app_server.call_within(&config, ANSWER_DEADLINE).await.map(drop);
+    let config = config.map_err(|error| Unanswered::new(error).into_words());
+    let sandbox = match &start.ground {
+        Ok(Ground { workspace, outside }) => {
+            let bubblewrap = start.bubblewrap.clone();
+            Ok(sandbox::attempt(app_server, workspace, outside, bubblewrap).await)
+        }
+        Err(why) => Err(why.clone()),
+    };
+    (account, config, sandbox)
+}
+
+/// Reads on, as every connection needs, and keeps what Codex has to say about its configuration.
+async fn collect(events: &mut Events, warnings: &mut Vec<ConfigWarning>) {
+    while let Some(event) = events.next().await {
+        if let Event::Notification(call) = event
+            && let Notification::ConfigWarning(warning) =
+                parse_notification(&call.method, call.params_json())
+        {
+            warnings.push(warning);
+        }
+    }
+}
+
+async fn how_it_ended(child: &mut StdioChild) -> String {
+    match child.wait(END_DEADLINE).await {
+        Ok(status) => status.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn hello() -> Initialize {
+    Initialize {
+        client_info: ClientInfo {
+            name: "ostler".to_owned(),
+            title: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        capabilities: Capabilities::default(),
+    }
+}

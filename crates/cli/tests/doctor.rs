@@ -1,0 +1,8 @@
+//! `ostler doctor` on real Codex, on machines that are well and on machines that are really broken.
+
+#[cfg(test)]
+mod doctor {
+    mod broken;
+    mod healthy;
+    mod world;
+}
