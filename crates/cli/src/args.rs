@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{codex, demo, doctor, keeper};
+use crate::commands::{codex, completions, demo, doctor, keeper};
 
 /// Keeps OpenAI Codex at work.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArguments),
     /// The keepers: small processes that each own one codex app-server
     Keeper(keeper::KeeperArguments),
+    /// Print the completions of a shell
+    Completions(completions::CompletionsArguments),
 }
 
 pub(crate) fn parse() -> Arguments {

@@ -1,6 +1,7 @@
 //! One file per command; this one only sends each to its place.
 
 pub(crate) mod codex;
+pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod keeper;
@@ -18,5 +19,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Codex(arguments) => codex::run(arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),
+        Command::Completions(arguments) => Ok(completions::run(&arguments, output)),
     }
 }

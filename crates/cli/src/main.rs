@@ -5,6 +5,7 @@ mod bench;
 mod commands;
 mod conversation;
 mod failure;
+mod logging;
 mod places;
 mod running;
 mod settings;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = args::parse();
-    match commands::run(arguments) {
+    match logging::start().and_then(|()| commands::run(arguments)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }

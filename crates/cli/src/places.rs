@@ -90,7 +90,12 @@ pub(crate) fn environment() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()
 }
 
+/// One variable. Empty counts as unset.
 #[expect(clippy::disallowed_methods, reason = "cli is the room that reads the environment")]
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
 fn absolute(name: &str) -> Option<PathBuf> {
-    env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -126,7 +126,13 @@ fn a_command_approval_shows_what_will_run_and_offers_what_codex_takes() {
                     cwd: Some("/home/user/project".into()),
                     ..CommandAsk::default()
                 }),
-                vec![Decision::Once, Decision::Always(prefix), Decision::Cancel, Decision::Deny],
+                vec![
+                    Decision::Once,
+                    Decision::Session,
+                    Decision::Always(prefix),
+                    Decision::Deny,
+                    Decision::Cancel,
+                ],
             )
         );
     }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 /// The id exactly as it stood on the wire. `0` and `"0"` are different ids: Codex silently ignores an answer whose
 /// id has the other type, and the turn hangs, so the text is kept and echoed, never converted.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(Box<str>);
 
 impl RequestId {
@@ -31,6 +31,12 @@ impl RequestId {
 
     pub(crate) fn as_integer(&self) -> Option<i64> {
         self.0.parse().ok()
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "RequestId({})", self.0)
     }
 }
 

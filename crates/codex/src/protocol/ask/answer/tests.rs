@@ -74,8 +74,10 @@ fn a_decision_that_is_not_offered_is_never_sent() {
         )
     };
 
-    assert!(refused(Decision::Session));
+    assert!(refused(Decision::Answers(BTreeMap::new())));
     assert!(refused(Decision::Always(Remember::CommandPrefix(vec!["mkdir".into()]))));
+    // Codex honours these two although it does not list them.
+    assert!(!refused(Decision::Session));
     assert!(!refused(Decision::Deny));
 }
 
