@@ -115,8 +115,10 @@ fn conclude(stage: &Stage, outcome: &Outcome, screen: &mut Screen) -> Result<Exi
             "the sign is not right; `ostler doctor` says whether the sandbox works".to_owned();
         (false, Exit::Failed as u8, text)
     } else {
-        let text =
-            format!("Codex ran {} commands you allowed and changed sign.txt", outcome.commands_run);
+        let text = format!(
+            "Codex ran {} commands, each after an approval, and changed sign.txt",
+            outcome.commands_run
+        );
         (true, 0, text)
     };
     screen.show(&Shown::Result { ok, text, workspace: stage.workspace().display().to_string() });
