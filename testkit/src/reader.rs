@@ -52,7 +52,10 @@ fn read(
             assert!(all.len() <= bytes.len() + 1, "more frames than bytes");
         }
         // What stays is at most one unfinished message (a control frame has up to 125 bytes), its header and a chunk.
-        assert!(buffer.len() <= limit.max(125) + chunk + 14, "{} bytes kept", buffer.len());
+        let bound = limit.max(125) + chunk + 14;
+        assert!(buffer.len() <= bound, "{} bytes kept", buffer.len());
+        // A buffer grows by doubling, from the 8 KiB that a header reserves.
+        assert!(buffer.capacity() <= 4 * bound + 16 * 1024, "{} bytes reserved", buffer.capacity());
     }
     loop {
         match decoder.decode_eof(&mut buffer) {

@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::time::Duration;
 
 use ostler_codex::protocol::Notification;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
@@ -9,10 +10,12 @@ use crate::{PROMPT, stage, text};
 
 const THREADS: usize = 200;
 
-/// All requests are made at once; the peer keeps the bound that Codex needs, and retries what Codex refuses.
+/// All requests are made at once; the peer keeps the bound that Codex needs, and retries what Codex refuses. The model
+/// answers nobody until all turns have asked it, so that all of them really run at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_turns_at_once_on_one_app_server() {
     let stage = stage("0.166.0", vec![text("One of many.")]);
+    stage.model().hold_answers();
     let codex = stage.codex().await.unwrap();
     let mut client = stage.client(&codex).await.unwrap();
     let server = client.server.clone();
@@ -35,21 +38,27 @@ async fn two_hundred_turns_at_once_on_one_app_server() {
         })
     });
     let starts: Vec<_> = starts.collect();
+    let release = async {
+        let all = stage.model().wait_for_requests(THREADS as u64, Duration::from_secs(240)).await;
+        all.unwrap();
+        stage.model().release_answers();
+    };
 
     // Events are read while the requests wait, as the peer asks for.
     let mut ended = HashSet::new();
-    while ended.len() < THREADS {
-        client
-            .until("the end of a turn", |notification| {
+    let watch = async {
+        while ended.len() < THREADS {
+            let next = client.until("the end of a turn", |notification| {
                 let Notification::TurnCompleted(event) = notification else { return false };
                 assert_eq!(event.turn.status, Some(TurnStatus::Completed), "{event:?}");
                 let turn = event.turn.id.clone().unwrap();
                 assert!(ended.insert((event.thread_id.clone(), turn)), "a turn ended twice");
                 true
-            })
-            .await
-            .unwrap();
-    }
+            });
+            next.await.unwrap();
+        }
+    };
+    tokio::join!(release, watch);
     let mut started = HashSet::new();
     for start in starts {
         started.insert(start.await.unwrap());

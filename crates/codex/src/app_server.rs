@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::binary::OLDEST;
 use crate::peer::{self, AnswerError, Events, Peer, PeerSettings, RequestError};
 use crate::protocol::request::PrepareError;
 use crate::protocol::request::initialize::{INITIALIZED, Initialize, Initialized};
@@ -36,6 +37,8 @@ pub enum HandshakeError {
         "the app-server does not say which version it is (user agent `{user_agent}`); codex 0.125.0 or later is needed"
     )]
     NoVersion { user_agent: String },
+    #[error("the app-server is codex {version}; codex {} or later is needed", OLDEST)]
+    TooOld { version: CodexVersion },
 }
 
 /// Why a typed call failed.
@@ -63,6 +66,9 @@ impl AppServer {
             let user_agent = greeting.user_agent.unwrap_or_default();
             return Err(HandshakeError::NoVersion { user_agent });
         };
+        if *version.semver() < OLDEST {
+            return Err(HandshakeError::TooOld { version });
+        }
         peer.notify(INITIALIZED).await?;
         Ok((Self { peer, version, greeting }, events))
     }

@@ -2,7 +2,8 @@
 //!
 //! What it promises:
 //! * Each request ends: with its answer, with an error, at its deadline, or when the connection ends, whichever is first.
-//! * At most 64 requests are under way; Codex drops requests, and even its refusals, when it is flooded.
+//! * At most 64 requests are under way; Codex drops requests, and even its refusals, when it is flooded. A request whose
+//!   caller has left still counts for a minute, because Codex may still be at it.
 //! * `-32001` (overloaded) is retried with growing, jittered pauses until the request's deadline.
 //! * Notifications and server requests come in one queue in the order of the wire. It is bounded in number and in
 //!   bytes; when it is full we stop reading and Codex waits. Nothing is ever dropped. So whoever holds [`Events`] keeps
@@ -10,10 +11,12 @@
 //! * What cannot be understood is an [`Event::Oddity`] in that queue and ends nothing.
 //! * Writes are made by one task in the order they were asked for, each with a deadline; a write that stalls ends the
 //!   connection, because half a message cannot be taken back.
-//! * Every future here may be dropped at any point. A request dropped before it was written is never written.
+//! * When the connection ends, pending requests and answers learn it at once, also while nobody reads events.
+//! * Every future here may be dropped at any point. A request dropped before it was handed to the writer is never written.
 
 mod actor;
 mod error;
+mod hang_up;
 mod matcher;
 mod writer;
 
@@ -32,8 +35,14 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use hang_up::HangUp;
+use matcher::{Answer, Matcher};
+
 use crate::transport::Transport;
 use crate::wire::{Call, Oddity, Outgoing, RequestId};
+
+/// JSON-RPC's code for a method that we do not know.
+const METHOD_NOT_FOUND: i64 = -32601;
 
 /// Bounds of one connection. The defaults are right for Codex; tests make them small.
 #[derive(Debug, Clone)]
@@ -97,7 +106,7 @@ pub struct Events {
 /// What callers ask the actor to do.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Request { id: i64, message: Bytes, reply: oneshot::Sender<Result<Bytes, RpcError>> },
+    Request { id: i64, message: Bytes, reply: oneshot::Sender<Answer>, place: OwnedSemaphorePermit },
     Say { message: Bytes, written: oneshot::Sender<()>, answers: Option<RequestId> },
 }
 
@@ -110,6 +119,7 @@ pub(crate) struct Queued {
 
 /// Starts the conversation. The app-server expects `initialize` first.
 pub fn open(transport: impl Transport, settings: &PeerSettings) -> (Peer, Events) {
+    let hang_up = HangUp::new(transport.hang_up());
     let (frames, sink) = transport.split();
     let (commands, command_queue) = mpsc::channel(settings.requests_in_flight.max(1));
     let (events, queue) = mpsc::channel(settings.queued_events.max(1));
@@ -121,7 +131,7 @@ pub fn open(transport: impl Transport, settings: &PeerSettings) -> (Peer, Events
         events,
         budget: Arc::new(Semaphore::new(settings.queued_bytes)),
         queued_bytes: settings.queued_bytes,
-        matcher: matcher::Matcher::new(settings.requests_in_flight),
+        matcher: Matcher::new(),
         closed: closed_sender,
         stalled: stalled_sender,
         cancel: cancel.clone(),
@@ -134,7 +144,7 @@ pub fn open(transport: impl Transport, settings: &PeerSettings) -> (Peer, Events
         closed,
         stalled,
     };
-    let actor = tokio::spawn(actor.run(frames, sink));
+    let actor = tokio::spawn(actor.run(frames, sink, hang_up));
     (peer, Events { queue, cancel, actor: Some(actor) })
 }
 
@@ -184,17 +194,14 @@ impl Peer {
         code: i64,
         message: &str,
     ) -> Result<(), AnswerError> {
-        #[derive(Serialize)]
-        struct Wire<'a> {
-            id: &'a RequestId,
-            error: ErrorWire<'a>,
-        }
-        #[derive(Serialize)]
-        struct ErrorWire<'a> {
-            code: i64,
-            message: &'a str,
-        }
-        self.say(&Wire { id, error: ErrorWire { code, message } }, Some(id.clone())).await
+        let message = refusal(id, code, message).map_err(AnswerError::NotJson)?;
+        self.say_bytes(message, Some(id.clone())).await
+    }
+
+    /// Answers a server request that we have no handler for, so that its turn can go on.
+    pub async fn refuse_unknown(&self, id: &RequestId, method: &str) -> Result<(), AnswerError> {
+        let message = format!("this client does not handle {method}");
+        self.refuse(id, METHOD_NOT_FOUND, &message).await
     }
 
     /// Sends a notification. Returns when it is written.
@@ -254,26 +261,40 @@ impl Peer {
             method: &'a str,
             params: &'a RawValue,
         }
-        let gone = |peer: &Self, may_have_arrived: bool| RequestError::Closed {
-            reason: peer.closed().unwrap_or(Closed::ByUs),
-            may_have_arrived,
-        };
-        let Ok(_slot) = self.slots.acquire().await else {
-            return Err(gone(self, false));
-        };
+        let gone = |reason, may_have_arrived| RequestError::Closed { reason, may_have_arrived };
+        let place = self.slots.clone().acquire_owned().await;
+        let Ok(place) = place else { return Err(gone(Closed::ByUs, false)) };
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let message = to_message(method, &Wire { id, method, params })?;
         let (reply, answer) = oneshot::channel();
-        let Ok(place) = self.commands.reserve().await else {
-            return Err(gone(self, false));
+        let Ok(room) = self.commands.reserve().await else {
+            return Err(gone(self.until_closed().await, false));
         };
         *may_have_arrived = true;
-        place.send(Command::Request { id, message, reply });
-        match answer.await {
-            Ok(Ok(result)) => serde_json::from_slice(&result)
+        room.send(Command::Request { id, message, reply, place });
+        // The answer first: one that came with the last bytes of a connection still counts.
+        let answer = tokio::select! {
+            biased;
+            Ok(answer) = answer => answer,
+            reason = self.until_closed() => return Err(gone(reason, true)),
+        };
+        match answer {
+            Answer::Result(result) => serde_json::from_slice(&result)
                 .map_err(|error| RequestError::Unreadable { method: method.to_owned(), error }),
-            Ok(Err(error)) => Err(RequestError::Rpc(error)),
-            Err(_) => Err(gone(self, true)),
+            Answer::Error(error) => Err(RequestError::Rpc(error)),
+            Answer::TooLong { bytes } => {
+                Err(RequestError::AnswerTooLong { method: method.to_owned(), bytes })
+            }
+        }
+    }
+
+    /// Waits until the connection has ended, and says why.
+    async fn until_closed(&self) -> Closed {
+        let mut closed = self.closed.clone();
+        match closed.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or(Closed::ByUs),
+            // The actor is gone without a word: it was ended with its runtime.
+            Err(_) => Closed::ByUs,
         }
     }
 
@@ -282,12 +303,25 @@ impl Peer {
         message: &impl Serialize,
         answers: Option<RequestId>,
     ) -> Result<(), AnswerError> {
-        let message = serde_json::to_vec(message).map_err(AnswerError::NotJson)?.into();
+        let message = serde_json::to_vec(message).map_err(AnswerError::NotJson)?;
+        self.say_bytes(message.into(), answers).await
+    }
+
+    async fn say_bytes(
+        &self,
+        message: Bytes,
+        answers: Option<RequestId>,
+    ) -> Result<(), AnswerError> {
         let (written, done) = oneshot::channel();
-        let gone = |_| AnswerError::Closed(self.closed().unwrap_or(Closed::ByUs));
-        let place = self.commands.reserve().await.map_err(|error| gone(error.to_string()))?;
-        place.send(Command::Say { message, written, answers });
-        done.await.map_err(|error| gone(error.to_string()))
+        let Ok(room) = self.commands.reserve().await else {
+            return Err(AnswerError::Closed(self.until_closed().await));
+        };
+        room.send(Command::Say { message, written, answers });
+        tokio::select! {
+            biased;
+            Ok(()) = done => Ok(()),
+            reason = self.until_closed() => Err(AnswerError::Closed(reason)),
+        }
     }
 }
 
@@ -335,6 +369,25 @@ impl Queued {
 
 /// What the writer task takes: bytes, and whom to tell when they are out.
 pub(crate) type Write = (Outgoing, Option<oneshot::Sender<()>>);
+
+/// The bytes that refuse a server request.
+pub(crate) fn refusal(
+    id: &RequestId,
+    code: i64,
+    message: &str,
+) -> Result<Bytes, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Wire<'a> {
+        id: &'a RequestId,
+        error: ErrorWire<'a>,
+    }
+    #[derive(Serialize)]
+    struct ErrorWire<'a> {
+        code: i64,
+        message: &'a str,
+    }
+    serde_json::to_vec(&Wire { id, error: ErrorWire { code, message } }).map(Bytes::from)
+}
 
 fn to_raw(method: &str, params: &impl Serialize) -> Result<Box<RawValue>, RequestError> {
     serde_json::value::to_raw_value(params)

@@ -7,6 +7,7 @@ pub use stdio::{Stdio, StdioChild, StdioStart};
 pub use unix::{ConnectError, UnixSocket};
 
 use std::io;
+use std::os::fd::OwnedFd;
 
 use futures_util::{Sink, Stream};
 
@@ -17,6 +18,12 @@ use crate::wire::{Frame, FrameError, Outgoing};
 /// After an error or an end of the reading half nothing more is read; a frame that could not be understood is an
 /// item of it and ends nothing.
 pub trait Transport {
+    /// A second handle on what is read from, by which a hang-up can be seen while nobody reads. `None` where there is
+    /// none: then the end is noticed when reading goes on.
+    fn hang_up(&self) -> Option<OwnedFd> {
+        None
+    }
+
     fn split(
         self,
     ) -> (

@@ -10,7 +10,7 @@ mod oddity;
 mod request_id;
 mod websocket;
 
-pub use envelope::{Call, ErrorBody, Message, Reply, read_message};
+pub use envelope::{Call, ErrorBody, Glimpse, Message, Reply, glimpse, read_message};
 pub use frame::{Frame, FrameError, MAX_MESSAGE_BYTES, Outgoing};
 pub use lines::{LineDecoder, LineEncoder};
 pub use oddity::{Oddity, OddityKind};

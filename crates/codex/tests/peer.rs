@@ -2,6 +2,7 @@
 //! Lines that stand for Codex's are recorded from it.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use ostler_codex::peer::{self, Closed, Event, Events, Peer, PeerSettings, RequestError};
@@ -349,6 +350,131 @@ async fn a_request_dropped_before_it_was_written_is_never_written() {
     for filler in fillers {
         filler.await.unwrap().unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_end_with_the_connection_also_when_nobody_reads_events() {
+    let (peer, events, mut server) = pair(&small());
+    for _ in 0..10 {
+        server.say(&json!({"method": "n"})).await;
+    }
+    let long = "x".repeat(100_000);
+    let answers: Vec<_> = (0..200)
+        .map(|_| {
+            let (peer, long) = (peer.clone(), long.clone());
+            tokio::spawn(async move { peer.answer(&RequestId::integer(0), &long).await })
+        })
+        .collect();
+    for answer in answers {
+        // The server reads nothing: each must learn of the stall, though its event finds no room.
+        assert!(answer.await.unwrap().is_err());
+    }
+    drop((events, server));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_reads_slowly_is_not_given_up() {
+    let (peer, _events, mut server) = pair(&PeerSettings::default());
+    let calls: Vec<_> = (0..60)
+        .map(|_| {
+            let peer = peer.clone();
+            let params = json!({"x": "x".repeat(40_000)});
+            tokio::spawn(async move { peer.request("slow", &params, SOON * 60).await })
+        })
+        .collect();
+    for _ in 0..60 {
+        // All in all twice the deadline of a single write.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        server.answer_next(&json!({})).await;
+    }
+    for call in calls {
+        call.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_end_is_seen_behind_a_full_queue_and_no_event_is_lost() {
+    let (ours, theirs) = tokio::net::UnixStream::pair().unwrap();
+    let hang_up = ours.as_fd().try_clone_to_owned().unwrap();
+    let (reader, writer) = ours.into_split();
+    let transport = Stdio::new(reader, writer).with_hang_up(Some(hang_up));
+    let (peer, mut events) = peer::open(transport, &small());
+    let (reader, mut writer) = theirs.into_split();
+    let mut lines = BufReader::new(reader).lines();
+    let call = tokio::spawn(async move { peer.request("x", &json!({}), SOON * 60).await });
+    lines.next_line().await.unwrap().unwrap();
+    for number in 0..50 {
+        let event = json!({"method": "n", "params": number});
+        writer.write_all(format!("{event}\n").as_bytes()).await.unwrap();
+    }
+    drop((writer, lines));
+    let error = call.await.unwrap().unwrap_err();
+    assert!(matches!(error, RequestError::Closed { reason: Closed::Eof, .. }), "{error}");
+    for number in 0..50 {
+        let Some(Event::Notification(call)) = events.next().await else { panic!() };
+        assert_eq!(call.params, number.to_string());
+    }
+    assert_eq!(events.next().await, Some(Event::Closed(Closed::Eof)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_whose_callers_left_still_count_as_under_way() {
+    let (peer, _events, mut server) = pair(&PeerSettings::default());
+    let impatient = |timeout: u64| {
+        let calls = (0..64).map(|_| {
+            let peer = peer.clone();
+            let timeout = Duration::from_secs(timeout);
+            tokio::spawn(async move { peer.request("x", &json!({}), timeout).await })
+        });
+        calls.collect::<Vec<_>>()
+    };
+    let first = impatient(1);
+    for _ in 0..64 {
+        server.read().await;
+    }
+    for call in first {
+        assert!(call.await.unwrap().is_err());
+    }
+    for call in impatient(1) {
+        let error = call.await.unwrap().unwrap_err();
+        let never_sent = matches!(error, RequestError::TimedOut { may_have_arrived: false, .. });
+        assert!(never_sent, "{error}");
+    }
+    // After a minute the answers are not expected any more, and there is room again.
+    let patient = impatient(120);
+    for _ in 0..64 {
+        server.answer_next(&json!({})).await;
+    }
+    for call in patient {
+        call.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn nobody_waits_at_the_other_end_of_a_message_that_was_too_long() {
+    let (peer, mut events, mut server) = pair(&PeerSettings::default());
+    let padding = vec![b'x'; 64 * 1024 * 1024];
+    let call = tokio::spawn({
+        let peer = peer.clone();
+        async move { peer.request("thread/read", &json!({}), SOON * 60).await }
+    });
+    let request = server.read().await;
+    let drain = tokio::spawn(async move { while events.next().await.is_some() {} });
+    server.write(format!("{{\"id\":{},\"result\":\"", request["id"]).as_bytes()).await;
+    server.write(&padding).await;
+    server.write(b"\"}\n").await;
+    let error = call.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error, RequestError::AnswerTooLong { bytes, .. } if bytes > 64 << 20),
+        "{error}"
+    );
+    server.write(b"{\"method\":\"item/tool/call\",\"id\":\"a\",\"params\":\"").await;
+    server.write(&padding).await;
+    server.write(b"\"}\n").await;
+    let refusal = server.read().await;
+    assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!("a"), &json!(-32600)));
+    drop(server);
+    drain.await.unwrap();
 }
 
 #[tokio::test]

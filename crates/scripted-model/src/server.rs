@@ -50,6 +50,8 @@ struct Shared {
     progress: Mutex<Progress>,
     records: Arc<Records>,
     door: DoorBell,
+    /// True while every answer waits before its headers.
+    held: watch::Sender<bool>,
     stop: CancellationToken,
 }
 
@@ -71,6 +73,7 @@ impl ScriptedModel {
             progress: Mutex::default(),
             records: Arc::new(Records::new()),
             door: bell,
+            held: watch::Sender::new(false),
             stop: stop.clone(),
         });
         let tasks = TaskTracker::new();
@@ -84,6 +87,16 @@ impl ScriptedModel {
         };
         tasks.spawn_on(door.keep(stop.clone(), enter), &runtime);
         Ok(Self { port, shared, tasks, _stop_on_drop: stop.drop_guard() })
+    }
+
+    /// Takes requests but answers none until [`ScriptedModel::release_answers`], so that a test can have as many under
+    /// way at once as it wants.
+    pub fn hold_answers(&self) {
+        self.shared.held.send_replace(true);
+    }
+
+    pub fn release_answers(&self) {
+        self.shared.held.send_replace(false);
     }
 
     pub fn port(&self) -> u16 {

@@ -1,20 +1,32 @@
 //! The one loop that owns a connection: select, step, effects.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Sink, Stream, StreamExt};
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::error::Closed;
-use super::matcher::Matcher;
-use super::{Command, Event, Queued, Write, writer};
-use crate::wire::{Frame, FrameError, Message, Oddity, OddityKind, Outgoing, read_message};
+use super::hang_up::HangUp;
+use super::matcher::{Answer, Matcher};
+use super::{Command, Event, Queued, Write, refusal, writer};
+use crate::wire::{
+    Frame, FrameError, Message, Oddity, OddityKind, Outgoing, glimpse, read_message,
+};
 
 /// Writes that wait for the writer task. Callers wait behind it, within their own deadlines.
 const QUEUED_WRITES: usize = 64;
+
+/// How often places of requests that nobody waits for are looked through, and only while requests are under way.
+const PRUNE_EVERY: Duration = Duration::from_secs(5);
+
+/// JSON-RPC's code for a request that cannot be handled as it is.
+const INVALID_REQUEST: i64 = -32600;
 
 pub(crate) struct Actor {
     pub(crate) commands: mpsc::Receiver<Command>,
@@ -35,34 +47,37 @@ enum Input {
     Frame(Option<Result<Frame, FrameError>>),
     /// The event that waited has found room in the queue.
     Delivered,
+    /// The other side is gone while we do not read.
+    HungUp,
+    Prune,
     WriterEnded(Closed),
     Cancelled,
 }
 
-/// Events that wait for room: at most two, a message and the note that something is odd about it.
-type Waiting = std::collections::VecDeque<(Event, usize)>;
+/// Events that wait for room: at most two, a message and the note that something is odd about it. After a hang-up also
+/// what was still on its way, which is no more than a socket's buffer holds.
+type Waiting = VecDeque<(Event, usize)>;
 
 impl Actor {
     pub(crate) async fn run(
         mut self,
         mut frames: impl Stream<Item = Result<Frame, FrameError>> + Unpin,
         sink: impl Sink<Outgoing, Error = io::Error> + Send + Unpin + 'static,
+        mut hang_up: HangUp,
     ) {
         let (writes, write_queue) = mpsc::channel(QUEUED_WRITES);
         let mut writer = tokio::spawn(writer::write_all(sink, write_queue, self.write_deadline));
         let mut waiting = Waiting::new();
-        let mut writer_ended = false;
+        let mut hung_up = false;
+        let mut prune_at = Instant::now() + PRUNE_EVERY;
         let reason = loop {
             let input = tokio::select! {
                 () = self.cancel.cancelled() => Input::Cancelled,
-                ended = &mut writer => {
-                    writer_ended = true;
-                    Input::WriterEnded(match ended {
-                        Ok(Ok(())) => Closed::ByUs,
-                        Ok(Err(closed)) => closed,
-                        Err(error) => Closed::WriteFailed(error.to_string()),
-                    })
-                }
+                ended = &mut writer => Input::WriterEnded(match ended {
+                    Ok(Ok(())) => Closed::ByUs,
+                    Ok(Err(closed)) => closed,
+                    Err(error) => Closed::WriteFailed(error.to_string()),
+                }),
                 // A command is taken only when the writer has room for it; both waits may be dropped without loss.
                 Some(command) = async {
                     let _room = writes.reserve().await.ok()?;
@@ -70,8 +85,11 @@ impl Actor {
                 } => Input::Command(command),
                 () = deliver(&self.budget, self.queued_bytes, &self.events, &mut waiting),
                     if !waiting.is_empty() => Input::Delivered,
-                // Reading stops while an event waits: this is the back-pressure that Codex feels.
-                frame = frames.next(), if waiting.is_empty() => Input::Frame(frame),
+                // Reading stops while an event waits: this is the back-pressure that Codex feels. Once Codex is gone
+                // there is nobody to hold back, and pending requests must learn of it.
+                frame = frames.next(), if waiting.is_empty() || hung_up => Input::Frame(frame),
+                () = hang_up.seen(), if !waiting.is_empty() && !hung_up => Input::HungUp,
+                () = sleep_until(prune_at), if self.matcher.is_waiting() => Input::Prune,
             };
             match input {
                 Input::Command(command) => self.command(command, &writes),
@@ -82,24 +100,37 @@ impl Actor {
                 Input::Delivered => {
                     self.stalled.send_replace(false);
                 }
+                Input::HungUp => hung_up = true,
+                Input::Prune => {
+                    self.matcher.prune();
+                    prune_at = Instant::now() + PRUNE_EVERY;
+                }
                 Input::WriterEnded(closed) => break closed,
                 Input::Cancelled => break Closed::ByUs,
             }
         };
-        // From here on every caller learns why: pending answers are dropped with the matcher, new commands refused.
+        self.end(reason, waiting, writes, writer).await;
+    }
+
+    /// Tells everybody that it is over: callers at once, the reader of the events behind the last of them.
+    async fn end(
+        self,
+        reason: Closed,
+        mut waiting: Waiting,
+        writes: mpsc::Sender<Write>,
+        mut writer: JoinHandle<Result<(), Closed>>,
+    ) {
         self.closed.send_replace(Some(reason.clone()));
-        self.commands.close();
+        drop(self.commands);
         drop(self.matcher);
-        if !writer_ended {
-            if reason == Closed::ByUs {
-                // The writer has room or is stuck; a goodbye is a courtesy either way.
-                drop(writes.try_send((Outgoing::Goodbye, None)));
-            }
-            drop(writes);
-            let grace = self.write_deadline.min(Duration::from_secs(2));
-            if tokio::time::timeout(grace, &mut writer).await.is_err() {
-                writer.abort();
-            }
+        if reason == Closed::ByUs {
+            // The writer has room or is stuck; a goodbye is a courtesy either way.
+            drop(writes.try_send((Outgoing::Goodbye, None)));
+        }
+        drop(writes);
+        let grace = self.write_deadline.min(Duration::from_secs(2));
+        if !writer.is_finished() && tokio::time::timeout(grace, &mut writer).await.is_err() {
+            writer.abort();
         }
         waiting.push_back((Event::Closed(reason), 0));
         while !waiting.is_empty() && !self.events.is_closed() {
@@ -115,8 +146,8 @@ impl Actor {
             return;
         }
         let write = match command {
-            Command::Request { id, message, reply } => {
-                self.matcher.sent(id, reply);
+            Command::Request { id, message, reply, place } => {
+                self.matcher.sent(id, reply, place);
                 (Outgoing::Message(message), None)
             }
             Command::Say { message, written, answers } => {
@@ -148,6 +179,7 @@ impl Actor {
                 return None;
             }
             Some(Ok(Frame::TooLong { bytes, head })) => {
+                self.too_long(bytes, &head, writes);
                 odd(waiting, Oddity { kind: OddityKind::TooLong, bytes, head });
                 return None;
             }
@@ -172,6 +204,26 @@ impl Actor {
             }
         }
         None
+    }
+
+    /// Somebody waits at the other end of a message that was skipped: our caller for its answer, or Codex for ours.
+    fn too_long(&mut self, bytes: u64, head: &[u8], writes: &mpsc::Sender<Write>) {
+        let glimpse = glimpse(head);
+        match (glimpse.id, glimpse.method) {
+            (Some(id), None) => {
+                // An answer that nobody waits for needs no second note beside the one on its length.
+                let _nobody: Result<(), OddityKind> =
+                    self.matcher.settle(&id, Answer::TooLong { bytes });
+            }
+            (Some(id), Some(method)) => {
+                let text = format!("{method} has {bytes} bytes, more than this client reads");
+                if let Ok(message) = refusal(&id, INVALID_REQUEST, &text) {
+                    // A writer that is full has a Codex that does not read; the request would not get through to it.
+                    drop(writes.try_send((Outgoing::Message(message), None)));
+                }
+            }
+            (None, _) => {}
+        }
     }
 
     /// The usual case: there is room. What finds none stays in `waiting`, and the loop stops reading.

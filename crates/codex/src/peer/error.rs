@@ -28,6 +28,8 @@ pub enum RequestError {
     },
     #[error("the connection to the app-server ended: {reason}")]
     Closed { reason: Closed, may_have_arrived: bool },
+    #[error("the answer to {method} has {bytes} bytes, more than we read; ask for less at a time")]
+    AnswerTooLong { method: String, bytes: u64 },
     #[error("{method} cannot be written as JSON: {error}")]
     NotJson { method: String, error: serde_json::Error },
     #[error("the answer to {method} cannot be read: {error}")]

@@ -1,25 +1,47 @@
 //! Which answer belongs to which request. Pure bookkeeping.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
 
 use super::error::RpcError;
 use crate::wire::{OddityKind, Reply, RequestId};
 
-type Waiter = oneshot::Sender<Result<Bytes, RpcError>>;
+/// What comes of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Result(Bytes),
+    Error(RpcError),
+    /// There was one, but it was longer than we read.
+    TooLong {
+        bytes: u64,
+    },
+}
+
+/// How long a request that nobody waits for still counts as under way. Codex answers within seconds or, when it is
+/// flooded, never; without an end, requests that it dropped would take up all places.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 
 /// Requests under way in both directions.
 #[derive(Debug)]
 pub(crate) struct Matcher {
-    waiting: HashMap<i64, Waiter>,
-    /// Above this many, entries whose caller has left are thrown out. Codex may never answer them.
-    prune_above: usize,
+    waiting: HashMap<i64, Waiting>,
     /// The newest id sent; ours are 1, 2, 3, … but are not always sent in that order.
     newest: i64,
     /// Server requests that we have not answered yet.
     open: HashSet<RequestId>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    caller: oneshot::Sender<Answer>,
+    /// One of the places for requests under way. Held until Codex answers, also when the caller has left: it is Codex
+    /// that must not be flooded.
+    _place: OwnedSemaphorePermit,
+    sent: Instant,
 }
 
 /// More open server requests than this are not a client's work any more: sets with one entry for each pending
@@ -27,31 +49,48 @@ pub(crate) struct Matcher {
 const MAX_OPEN: usize = 10_000;
 
 impl Matcher {
-    pub(crate) fn new(requests_in_flight: usize) -> Self {
-        Self {
-            waiting: HashMap::new(),
-            prune_above: requests_in_flight.saturating_mul(2).max(16),
-            newest: 0,
-            open: HashSet::new(),
-        }
+    pub(crate) fn new() -> Self {
+        Self { waiting: HashMap::new(), newest: 0, open: HashSet::new() }
     }
 
-    pub(crate) fn sent(&mut self, id: i64, waiter: Waiter) {
-        if self.waiting.len() >= self.prune_above {
-            self.waiting.retain(|_, waiter| !waiter.is_closed());
-        }
+    pub(crate) fn sent(
+        &mut self,
+        id: i64,
+        caller: oneshot::Sender<Answer>,
+        place: OwnedSemaphorePermit,
+    ) {
         self.newest = self.newest.max(id);
-        self.waiting.insert(id, waiter);
+        self.waiting.insert(id, Waiting { caller, _place: place, sent: Instant::now() });
     }
 
     /// Hands the answer to its caller; says what is odd about it when there is none.
     pub(crate) fn answered(&mut self, reply: Reply) -> Result<(), OddityKind> {
-        let id = reply.id.as_integer().ok_or(OddityKind::UnknownReply)?;
-        let Some(waiter) = self.waiting.remove(&id) else {
+        let answer = match reply.outcome {
+            Ok(result) => Answer::Result(result),
+            Err(error) => Answer::Error(error.into()),
+        };
+        self.settle(&reply.id, answer)
+    }
+
+    /// The same for an answer that was too long to be read.
+    pub(crate) fn settle(&mut self, id: &RequestId, answer: Answer) -> Result<(), OddityKind> {
+        let id = id.as_integer().ok_or(OddityKind::UnknownReply)?;
+        let Some(waiting) = self.waiting.remove(&id) else {
             let was_ours = (1..=self.newest).contains(&id);
             return Err(if was_ours { OddityKind::LateReply } else { OddityKind::UnknownReply });
         };
-        waiter.send(reply.outcome.map_err(RpcError::from)).map_err(|_| OddityKind::LateReply)
+        waiting.caller.send(answer).map_err(|_| OddityKind::LateReply)
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Gives up the places of requests whose callers have left and that Codex has had its time for.
+    pub(crate) fn prune(&mut self) {
+        self.waiting.retain(|_, waiting| {
+            !waiting.caller.is_closed() || waiting.sent.elapsed() < ABANDONED_AFTER
+        });
     }
 
     /// Notes a server request; false when one with this id is still open.
@@ -66,38 +105,54 @@ impl Matcher {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::Semaphore;
+
     use super::*;
 
     fn reply(id: &str) -> Reply {
         Reply { id: RequestId::from_json(id).unwrap(), outcome: Ok(Bytes::from_static(b"{}")) }
     }
 
-    #[test]
-    fn each_answer_goes_to_its_caller_once() {
-        let mut matcher = Matcher::new(64);
+    fn place(places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+        places.clone().try_acquire_owned().unwrap()
+    }
+
+    #[tokio::test]
+    async fn each_answer_goes_to_its_caller_once() {
+        let places = Arc::new(Semaphore::new(1));
+        let mut matcher = Matcher::new();
         let (sender, mut receiver) = oneshot::channel();
-        matcher.sent(1, sender);
+        matcher.sent(1, sender, place(&places));
         assert_eq!(matcher.answered(reply("\"1\"")), Err(OddityKind::UnknownReply));
         assert_eq!(matcher.answered(reply("2")), Err(OddityKind::UnknownReply));
         assert_eq!(matcher.answered(reply("1")), Ok(()));
-        assert_eq!(receiver.try_recv().unwrap().unwrap(), Bytes::from_static(b"{}"));
+        assert_eq!(receiver.try_recv().unwrap(), Answer::Result(Bytes::from_static(b"{}")));
         assert_eq!(matcher.answered(reply("1")), Err(OddityKind::LateReply));
+        assert_eq!(places.available_permits(), 1);
     }
 
-    #[test]
-    fn callers_that_left_do_not_pile_up() {
-        let mut matcher = Matcher::new(8);
-        for id in 1..=100_000 {
-            let (sender, _) = oneshot::channel();
-            matcher.sent(id, sender);
-        }
-        assert!(matcher.waiting.len() <= 16, "{}", matcher.waiting.len());
-        assert_eq!(matcher.answered(reply("5")), Err(OddityKind::LateReply));
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_left_keeps_its_place_until_codex_had_its_time() {
+        let places = Arc::new(Semaphore::new(2));
+        let mut matcher = Matcher::new();
+        let (left, _) = oneshot::channel();
+        let (stays, _receiver) = oneshot::channel();
+        matcher.sent(1, left, place(&places));
+        matcher.sent(2, stays, place(&places));
+        matcher.prune();
+        assert_eq!(places.available_permits(), 0);
+        tokio::time::advance(ABANDONED_AFTER).await;
+        matcher.prune();
+        assert_eq!(places.available_permits(), 1);
+        assert_eq!(matcher.answered(reply("1")), Err(OddityKind::LateReply));
+        assert_eq!(matcher.answered(reply("2")), Ok(()));
     }
 
     #[test]
     fn a_repeated_server_request_is_noticed_until_it_is_answered() {
-        let mut matcher = Matcher::new(64);
+        let mut matcher = Matcher::new();
         let id = RequestId::integer(0);
         assert!(matcher.asked(&id));
         assert!(!matcher.asked(&id));

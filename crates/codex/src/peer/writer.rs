@@ -11,36 +11,49 @@ use super::Write;
 use super::error::Closed;
 use crate::wire::Outgoing;
 
-/// Writes what the queue holds, in order, until the queue closes. Messages that wait together go out in one flush;
-/// whoever waits for a message is told after that flush.
+/// A flush is made at the latest after this much, so that no answer waits for its proof behind a long row of others.
+const BATCH_BYTES: usize = 64 * 1024;
+
+/// Writes what the queue holds, in order, until the queue closes. Short messages that wait together go out in one
+/// flush; whoever waits for a message is told after that flush. Each step has the deadline for itself: a Codex that
+/// reads slowly but reads is not given up.
 pub(crate) async fn write_all(
     mut sink: impl Sink<Outgoing, Error = io::Error> + Unpin,
     mut queue: mpsc::Receiver<Write>,
     deadline: Duration,
 ) -> Result<(), Closed> {
-    let failed = |error: io::Error| Closed::WriteFailed(error.to_string());
     let mut written = Vec::new();
     while let Some(first) = queue.recv().await {
-        let batch = async {
-            let mut next = Some(first);
-            while let Some((item, waiter)) = next {
-                sink.feed(item).await?;
-                written.extend(waiter);
-                next = queue.try_recv().ok();
-            }
-            sink.flush().await
-        };
-        match timeout(deadline, batch).await {
-            Ok(outcome) => outcome.map_err(failed)?,
-            Err(_) => return Err(Closed::WriteStalled(deadline)),
+        let mut bytes = 0;
+        let mut next = Some(first);
+        while let Some((item, waiter)) = next {
+            bytes += size_of(&item);
+            within(deadline, sink.feed(item)).await?;
+            written.extend(waiter);
+            next = if bytes < BATCH_BYTES { queue.try_recv().ok() } else { None };
         }
+        within(deadline, sink.flush()).await?;
         for waiter in written.drain(..) {
             // A caller that no longer waits for the proof does not need it.
             let _told: Result<(), ()> = waiter.send(());
         }
     }
-    match timeout(deadline, sink.close()).await {
-        Ok(outcome) => outcome.map_err(failed),
+    within(deadline, sink.close()).await
+}
+
+async fn within(
+    deadline: Duration,
+    step: impl Future<Output = io::Result<()>>,
+) -> Result<(), Closed> {
+    match timeout(deadline, step).await {
+        Ok(outcome) => outcome.map_err(|error| Closed::WriteFailed(error.to_string())),
         Err(_) => Err(Closed::WriteStalled(deadline)),
+    }
+}
+
+fn size_of(item: &Outgoing) -> usize {
+    match item {
+        Outgoing::Message(bytes) | Outgoing::Pong(bytes) => bytes.len(),
+        Outgoing::Goodbye => 0,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -19,11 +20,17 @@ use crate::wire::{Frame, FrameError, LineDecoder, LineEncoder, Outgoing};
 pub struct Stdio<R, W> {
     reader: R,
     writer: W,
+    hang_up: Option<OwnedFd>,
 }
 
 impl<R, W> Stdio<R, W> {
     pub fn new(reader: R, writer: W) -> Self {
-        Self { reader, writer }
+        Self { reader, writer, hang_up: None }
+    }
+
+    /// Names the handle by which a hang-up of the reading side is seen.
+    pub fn with_hang_up(self, hang_up: Option<OwnedFd>) -> Self {
+        Self { hang_up, ..self }
     }
 }
 
@@ -32,6 +39,10 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
+    fn hang_up(&self) -> Option<OwnedFd> {
+        self.hang_up.as_ref().and_then(|fd| fd.try_clone().ok())
+    }
+
     fn split(
         self,
     ) -> (
@@ -78,7 +89,8 @@ impl StdioStart {
         let missing = || io::Error::other("the child has no pipes");
         let reader = child.stdout.take().ok_or_else(missing)?;
         let writer = child.stdin.take().ok_or_else(missing)?;
-        Ok((Stdio::new(reader, writer), StdioChild { child }))
+        let hang_up = reader.as_fd().try_clone_to_owned().ok();
+        Ok((Stdio::new(reader, writer).with_hang_up(hang_up), StdioChild { child }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! WebSocket over a unix socket, where Codex listens with `--listen unix://PATH`.
 
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,6 +52,10 @@ impl UnixSocket {
 }
 
 impl Transport for UnixSocket {
+    fn hang_up(&self) -> Option<OwnedFd> {
+        self.stream.as_fd().try_clone_to_owned().ok()
+    }
+
     fn split(
         self,
     ) -> (

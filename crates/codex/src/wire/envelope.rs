@@ -1,8 +1,10 @@
 //! The JSON-RPC envelope, as Codex writes it: without the `jsonrpc` member, params and results left as they came.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use bytes::Bytes;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -60,6 +62,48 @@ pub fn read_message(line: &Bytes) -> Result<Message, Oddity> {
     match parse(line) {
         Ok(message) => Ok(message),
         Err(kind) => Err(Oddity::of(kind, line)),
+    }
+}
+
+/// What the beginning of a message that was too long says of it: enough not to leave its other side waiting.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Glimpse {
+    pub id: Option<RequestId>,
+    pub method: Option<String>,
+}
+
+/// Reads the members of the envelope that come before its long one.
+pub fn glimpse(head: &[u8]) -> Glimpse {
+    let whole_characters = match std::str::from_utf8(head) {
+        Ok(_) => head.len(),
+        Err(error) => error.valid_up_to(),
+    };
+    let mut glimpse = Glimpse::default();
+    let mut deserializer =
+        serde_json::Deserializer::from_slice(head.get(..whole_characters).unwrap_or_default());
+    // The end of the head is the end of the reading; what was read until then stays.
+    let _cut_off = deserializer.deserialize_map(GlimpseVisitor(&mut glimpse));
+    glimpse
+}
+
+struct GlimpseVisitor<'a>(&'a mut Glimpse);
+
+impl<'de> Visitor<'de> for GlimpseVisitor<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+            match &*key {
+                "id" => self.0.id = Some(map.next_value()?),
+                "method" => self.0.method = Some(map.next_value()?),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -183,6 +227,18 @@ mod tests {
             line: Bytes::from_static(line.as_bytes()),
         };
         assert_eq!(read(line), Ok(Message::Notification(call)));
+    }
+
+    #[test]
+    fn the_beginning_of_a_long_message_names_its_other_side() {
+        let reply = Glimpse { id: Some(RequestId::integer(7)), method: None };
+        assert_eq!(glimpse(br#"{"id":7,"result":{"data":"xxxxxxx"#), reply);
+        let request =
+            Glimpse { id: Some(RequestId::integer(0)), method: Some("item/tool/call".into()) };
+        assert_eq!(glimpse(br#"{"method":"item/tool/call","id":0,"params":{"a":"#), request);
+        for useless in [&b"["[..], b"{\"id", b"\xff", b"", br#"{"params":{"a"#] {
+            assert_eq!(glimpse(useless), Glimpse::default());
+        }
     }
 
     #[test]

@@ -63,7 +63,8 @@ impl Decoder for LineDecoder {
                 if buffer.len() > self.limit + 1 {
                     self.searched = 0;
                     let skipping = Skipping { bytes: buffer.len() as u64, head: head(buffer) };
-                    buffer.clear();
+                    // A new buffer, because a cleared one would keep its size for the life of the connection.
+                    *buffer = BytesMut::new();
                     self.skipping = Some(skipping);
                     return Ok(None);
                 }

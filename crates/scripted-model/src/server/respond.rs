@@ -153,6 +153,8 @@ async fn play(
     scene: &Scene<'_>,
     mut ticket: Ticket,
 ) -> Result<Response<Body>, CutShort> {
+    // The sender lives as long as the server, so this waits for its word and nothing else.
+    drop(shared.held.subscribe().wait_for(|held| !held).await);
     sleep(Duration::from_millis(scene.pace.before_headers_ms)).await;
     let fault = scene.answer.fault.as_ref();
     let outcome = fault.map_or(Outcome::Finished, |fault| Outcome::FaultPlayed(fault.kind()));
