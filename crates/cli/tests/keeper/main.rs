@@ -11,4 +11,5 @@ mod deaths;
 mod failures;
 mod groups;
 mod life;
+mod namespaces;
 mod world;

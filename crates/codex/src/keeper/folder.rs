@@ -1,11 +1,12 @@
 //! A keeper's id and the folder that carries it.
 
 use std::fmt;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -119,6 +120,27 @@ impl KeeperFolder {
     /// The keeper's own words.
     pub fn keeper_log(&self) -> PathBuf {
         self.path.join("keeper.log")
+    }
+
+    /// The lock of the keeper, which holds it for its life: no second one can take the same folder.
+    pub(super) fn lock(&self) -> Result<File, KeeperError> {
+        let path = &self.path;
+        let file = File::open(path).map_err(KeeperError::file("open", path))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            let path = path.clone();
+            KeeperError::AlreadyKept { path }
+        })?;
+        Ok(file)
+    }
+
+    /// Whether some keeper holds the lock, be it in a pid namespace that we cannot see.
+    ///
+    /// Only to be asked where no keeper may be about to start: for a moment it holds the lock itself.
+    pub(super) fn is_kept(&self) -> bool {
+        File::open(&self.path).is_ok_and(|file| {
+            flock(&file, FlockOperation::NonBlockingLockShared)
+                == Err(rustix::io::Errno::WOULDBLOCK)
+        })
     }
 
     /// Removes the socket. Codex 0.166 listens elsewhere, in a private folder below `/tmp`, and leaves a link to

@@ -18,11 +18,12 @@ use super::error::KeeperError;
 use super::folder::{KeeperFolder, usable};
 use super::list::judge;
 use super::log;
-use super::process::{ProcessIdentity, ProcessTable, boot_id};
+use super::process::{Here, ProcessIdentity, ProcessTable};
 use super::record::{Record, SCHEMA, State};
 use super::redact::redact;
 use super::scope::Scope;
 use super::stop::{StopMode, stop};
+use super::sweep::remove_folder;
 
 /// Between two looks whether codex listens; codex needs about 100 ms, so this adds a tenth at most.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -102,13 +103,15 @@ fn first_record(
     let started_by = own_pid.and_then(ProcessIdentity::of).ok_or_else(|| {
         KeeperError::system("read /proc of this process")(std::io::ErrorKind::NotFound.into())
     })?;
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
     let mut homes = variables.iter().filter(|(name, _)| name == "CODEX_HOME");
     let withheld = withheld.iter().map(|name| name.to_string_lossy().into_owned());
     Ok(Record {
         schema: SCHEMA,
         id: folder.id().clone(),
         state: State::Starting,
-        boot_id: boot_id().map_err(KeeperError::system("read the boot id"))?,
+        boot_id: here.boot_id,
+        pid_namespace: Some(here.pid_namespace),
         started_at: Timestamp::now(),
         started_by,
         codex_path: request.codex.clone(),
@@ -222,10 +225,10 @@ async fn wait_until_ready(
 /// Ends whatever a failed start has left, then removes its folder.
 async fn clean_up(folder: KeeperFolder) -> Result<(), KeeperError> {
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
-    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
     let path = folder.path().to_owned();
-    stop(&judge(folder, &table, &boot_id), StopMode::Now).await?;
-    fs::remove_dir_all(&path).map_err(KeeperError::file("remove", &path))
+    stop(&judge(folder, &table, &here), StopMode::Now).await?;
+    remove_folder(&path)
 }
 
 fn runnable(path: &Path) -> Result<(), KeeperError> {

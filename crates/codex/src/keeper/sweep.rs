@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use super::error::KeeperError;
 use super::folder::KeeperId;
 use super::list::{Condition, Found, judge, list};
-use super::process::{ProcessTable, boot_id};
+use super::process::{Here, ProcessTable};
 
 /// Removes the folders of keepers that ended, or were lost, at least `age` before `now`; gives what it removed.
 ///
-/// A folder whose record cannot be read stays, for somebody to look at it.
+/// A folder whose record cannot be read stays, for somebody to look at it; so does one of another pid namespace.
 pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>, KeeperError> {
     let mut removed = Vec::new();
     for keeper in list(root)? {
@@ -27,7 +27,7 @@ pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>
             let elapsed = Duration::try_from(now.duration_since(since));
             elapsed.is_ok_and(|elapsed| elapsed >= age)
         });
-        if old && keeper.processes.is_empty() {
+        if old && keeper.processes.is_empty() && !keeper.folder.is_kept() {
             remove_folder(keeper.folder.path())?;
             removed.push(keeper.folder.id().clone());
         }
@@ -44,15 +44,15 @@ pub fn remove(found: &Found) -> Result<(), KeeperError> {
         return Ok(());
     }
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
-    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
-    let now = judge(found.folder.clone(), &table, &boot_id);
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
+    let now = judge(found.folder.clone(), &table, &here);
     let over = match &now.condition {
         Condition::Ended(_) => true,
         // A starter creates the folder before the record; without one, somebody may just be at it.
         Condition::Gone => now.record.is_some(),
         _ => false,
     };
-    if !over || !now.processes.is_empty() {
+    if !over || !now.processes.is_empty() || now.folder.is_kept() {
         let reason = "its keeper has not ended; stop it first";
         let refused = io::Error::new(io::ErrorKind::ResourceBusy, reason);
         return Err(KeeperError::file("remove", path)(refused));
@@ -60,10 +60,14 @@ pub fn remove(found: &Found) -> Result<(), KeeperError> {
     remove_folder(path)
 }
 
-fn remove_folder(path: &Path) -> Result<(), KeeperError> {
+pub(super) fn remove_folder(path: &Path) -> Result<(), KeeperError> {
     match fs::remove_dir_all(path) {
         // Two may tidy up at once.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // A stop that has just ended the keeper may have written its last record meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+            fs::remove_dir_all(path).map_err(KeeperError::file("remove", path))
+        }
         result => result.map_err(KeeperError::file("remove", path)),
     }
 }
