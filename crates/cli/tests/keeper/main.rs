@@ -8,6 +8,7 @@
 
 mod canaries;
 mod deaths;
+mod drains;
 mod failures;
 mod groups;
 mod life;

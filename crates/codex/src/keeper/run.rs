@@ -83,6 +83,9 @@ impl<'a> Keeper<'a> {
             let path = folder.path().to_owned();
             return Err(KeeperError::AlreadyKept { path });
         }
+        if folder.is_asked_to_end() {
+            return Err(KeeperError::stopped_while_starting());
+        }
         let mut keeper = Self {
             folder,
             phase: Phase::Serving,
@@ -179,8 +182,8 @@ impl<'a> Keeper<'a> {
                 self.save_or_say();
             }
             self.phase = phase;
+            self.say(&format!("{request:?}: {effect:?}"));
             if let Some(effect) = effect {
-                self.say(&format!("{request:?}: {effect:?}"));
                 let signal = match effect {
                     Effect::TerminateCodex => Signal::TERM,
                     Effect::KillCodex => Signal::KILL,

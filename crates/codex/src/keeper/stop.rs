@@ -51,7 +51,6 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
             Alive { keeper: tree::keeper_without_record(&found.folder, &table), ..Alive::default() }
         }
     };
-    let draining = record.as_ref().is_some_and(|record| record.state == State::Draining);
     let elsewhere = record.as_ref().is_some_and(|record| record.is_elsewhere(&here));
     let nobody_seen = alive == Alive::default() && before.is_empty();
     if elsewhere || (nobody_seen && found.folder.is_kept()) {
@@ -60,12 +59,13 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
 
     match (alive.keeper, alive.codex, mode) {
         (Some(keeper), _, StopMode::Drain { deadline }) => {
-            // The keeper takes a second SIGTERM for "end now".
-            let request = (!draining).then_some(Signal::TERM);
-            drain(id, keeper, request, deadline).await?;
+            drain(id, keeper, Some(Signal::TERM), deadline).await?;
         }
         (None, Some(codex), StopMode::Drain { deadline }) => {
-            drain(id, codex, Some(Signal::TERM), deadline).await?;
+            // A keeper that died while it drained has told Codex already.
+            let told = record.as_ref().is_some_and(|record| record.state == State::Draining);
+            let first = found.folder.ask_to_end()? && !told;
+            drain(id, codex, first.then_some(Signal::TERM), deadline).await?;
         }
         (Some(keeper), _, StopMode::Now) => {
             let patience = END_NOW_GRACE + END_DEADLINE;
@@ -74,7 +74,9 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
                 ask_and_wait(keeper, Some(Signal::KILL), END_DEADLINE).await?;
             }
         }
-        (None, _, _) => {}
+        (None, _, _) => {
+            found.folder.ask_to_end()?;
+        }
     }
     // A living keeper has ended its tree by itself; a dead one could not.
     let (ended_by_us, left) = tree::end(id, record.as_ref(), &here)
