@@ -12,5 +12,6 @@ mod drains;
 mod failures;
 mod groups;
 mod life;
+mod managers;
 mod namespaces;
 mod world;
