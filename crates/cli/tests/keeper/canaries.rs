@@ -5,7 +5,7 @@ use std::fs;
 use crate::world::{Started, VERSIONS, World, json_of};
 
 /// One of each kind, each with a value that occurs nowhere else.
-const CANARIES: [(&str, &str); 11] = [
+const CANARIES: [(&str, &str); 24] = [
     ("OSTLER_API_TOKEN", "canary-own-5f1c"),
     ("SLACK_BOT_TOKEN", "canary-chat-5f1c"),
     ("GITHUB_TOKEN", "canary-hosting-5f1c"),
@@ -16,6 +16,19 @@ const CANARIES: [(&str, &str); 11] = [
     ("ACTIONS_RUNTIME_TOKEN", "canary-ci-5f1c"),
     ("NOTIFY_SOCKET", "canary-manager-5f1c"),
     ("UNHEARD_OF_SECRET", "canary-generic-5f1c"),
+    ("GH_PAT", "canary-gh-pat-5f1c"),
+    ("MY_PAT", "canary-my-pat-5f1c"),
+    ("SECRET_KEY_BASE", "canary-secret-key-base-5f1c"),
+    ("WEBHOOK_URL", "canary-webhook-url-5f1c"),
+    ("SSHPASS", "canary-sshpass-5f1c"),
+    ("STRIPE_API_KEY_LIVE", "canary-stripe-api-key-live-5f1c"),
+    ("JIRA_TOKEN_PROD", "canary-jira-token-prod-5f1c"),
+    ("TOKEN_GITHUB", "canary-token-github-5f1c"),
+    ("APIKEY", "canary-apikey-5f1c"),
+    ("DB_CREDS", "canary-db-creds-5f1c"),
+    ("AUTHORIZATION", "canary-authorization-5f1c"),
+    ("BOT_JWT", "canary-bot-jwt-5f1c"),
+    ("PRIVATE_KEY_PEM", "canary-private-key-pem-5f1c"),
     ("UNHEARD_OF_PLACE", "https://me:canary-url-5f1c@example.org/"),
 ];
 
@@ -31,6 +44,7 @@ fn no_secret_of_the_starter_reaches_codex() {
             .arg("--json")
             .envs(CANARIES)
             .env("OPENAI_API_KEY", "kept-for-the-provider")
+            .env("PATTERN", "kept-because-harmless")
             .env("OSTLER_KEEPER", "ffffffff")
             .output()
             .unwrap();
@@ -44,6 +58,7 @@ fn no_secret_of_the_starter_reaches_codex() {
             format!("HOME={home}"),
             format!("OSTLER_HOME={home}"),
             "OPENAI_API_KEY=kept-for-the-provider".to_owned(),
+            "PATTERN=kept-because-harmless".to_owned(),
             format!("CODEX_HOME={home}/codex-home"),
             "RUST_LOG=warn".to_owned(),
             format!("OSTLER_KEEPER={}", keeper.id),

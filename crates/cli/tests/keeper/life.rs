@@ -5,45 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ostler_codex::keeper::sweep;
+use ostler_codex::keeper::{find, remove, sweep};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::world::{Client, NEWEST, VERSIONS, World, is_alive, kill, wait_until};
-
-#[test]
-fn the_first_request_to_end_waits_for_running_turns() {
-    for version in VERSIONS {
-        let world = World::new();
-        let keeper = world.start(version);
-        let mut client = Client::connect(&keeper.socket);
-        let started = client.call("thread/start", &json!({"cwd": world.path("codex-home")}));
-        let script = format!(
-            "while ! [ -e {0} ]; do sleep 0.05; done; touch {1}",
-            world.path("release").display(),
-            world.path("finished").display()
-        );
-        let thread = &started["thread"]["id"];
-        client.call("thread/shellCommand", &json!({"threadId": thread, "command": script}));
-        client.read_until("item/started");
-
-        let impatient = ["keeper", "stop", &keeper.id, "--wait", "1"];
-        let first = world.ostler(&impatient);
-        assert_eq!(first.status.code(), Some(124), "{version}: {first:?}");
-        assert_eq!(world.listed()["state"], "draining", "{version}");
-        // Asking again must not become the second SIGTERM, which cuts off.
-        let second = world.ostler(&impatient);
-        assert_eq!(second.status.code(), Some(124), "{version}: {second:?}");
-        assert!(!world.path("finished").exists());
-
-        fs::write(world.path("release"), "").unwrap();
-        let report = world.json(&["keeper", "stop", &keeper.id]);
-        assert_eq!(report["exit"], json!({"code": 0}), "{version}");
-        assert!(world.path("finished").exists(), "{version}: the turn was cut off");
-        let record = world.record(&keeper.id);
-        assert_eq!(record["ended"]["how"], "drained", "{version}");
-    }
-}
+use crate::world::{NEWEST, VERSIONS, World, is_alive, kill, wait_until};
 
 #[test]
 fn only_the_owner_can_reach_the_socket_and_read_the_logs() {
@@ -131,4 +97,26 @@ fn what_has_ended_is_swept_when_it_is_old_enough() {
     assert_eq!(removed, expected);
     let listed = world.listed();
     assert_eq!((&listed["id"], &listed["state"]), (&json!(alive.id), &json!("running")));
+}
+
+#[test]
+fn a_folder_is_removed_once_its_keeper_has_ended_and_not_before() {
+    let world = World::new();
+    let keeper = world.start(NEWEST);
+    // Judged while it ran; what counts is how it is when it is removed.
+    let found = find(&world.root(), &keeper.id).unwrap();
+    let refused = remove(&found).unwrap_err().to_string();
+    let folder = world.root().join(&keeper.id);
+    let expected =
+        format!("cannot remove {}: its keeper has not ended; stop it first", folder.display());
+    assert_eq!(refused, expected);
+    kill(keeper.keeper, Signal::KILL);
+    wait_until("the keeper is dead", || !is_alive(keeper.keeper));
+    assert_eq!(remove(&found).unwrap_err().to_string(), expected);
+    assert_eq!(world.in_codex(&keeper, "echo alive"), "alive\n");
+
+    world.json(&["keeper", "stop", "--now", &keeper.id]);
+    remove(&found).unwrap();
+    assert!(!folder.exists());
+    remove(&found).unwrap();
 }

@@ -8,7 +8,10 @@
 
 mod canaries;
 mod deaths;
+mod drains;
 mod failures;
 mod groups;
 mod life;
+mod managers;
+mod namespaces;
 mod world;

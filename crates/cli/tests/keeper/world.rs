@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tungstenite::{Message, WebSocket};
 
-/// The oldest and the newest Codex at hand.
-pub(crate) const VERSIONS: [&str; 2] = ["0.130.0", "0.166.0"];
+pub(crate) use ostler_testkit::VERSIONS;
+
 pub(crate) const NEWEST: &str = "0.166.0";
 
 /// For whatever a busy machine may take its time for.

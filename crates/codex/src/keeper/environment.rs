@@ -10,14 +10,16 @@ use std::path::PathBuf;
 use super::MARK;
 use super::folder::KeeperId;
 
+mod pattern;
 mod table;
 
+use pattern::matches;
 pub use table::{ROWS, Row, Verdict};
 
 /// Codex writes a line per request at `info`; `warn` keeps the log readable. A value of the user's own is respected.
 const DEFAULT_RUST_LOG: &str = "warn";
 
-/// What the user or the caller wants other than the table. Names may hold `*`; case does not matter.
+/// What the user or the caller wants other than the table. Names may hold `*` and `%`; case does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentRule {
     /// Becomes `CODEX_HOME`; without it the starter's own stays.
@@ -65,7 +67,7 @@ pub fn codex_environment(
 
 /// Whether the value of a variable of this name should never be shown, also when Codex gets it.
 pub(super) fn looks_secret(name: &str) -> bool {
-    table::SECRET_NAMES.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
+    table::is_secret(name.as_bytes())
 }
 
 fn verdict(name: &OsStr, value: &OsStr, rule: &EnvironmentRule) -> Verdict {
@@ -94,21 +96,6 @@ fn holds_password(value: &[u8]) -> bool {
         let password = login.and_then(|login| login.split_once(':'));
         password.is_some_and(|(_, password)| !password.is_empty())
     })
-}
-
-/// `*` stands for any text, also none; letters match in either case.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some((b'*', rest)), None) => matches(rest, name),
-        (Some((b'*', rest)), Some((_, shorter))) => {
-            matches(rest, name) || matches(pattern, shorter)
-        }
-        (Some((wanted, pattern)), Some((given, name))) => {
-            wanted.eq_ignore_ascii_case(given) && matches(pattern, name)
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -214,9 +201,135 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_means_a_secret_is_found_wherever_it_stands() {
+        let secrets = [
+            "APIKEY",
+            "API_KEY",
+            "AUTHORIZATION",
+            "AUTH_HEADER",
+            "BASIC_AUTH",
+            "BEARER",
+            "BOT_JWT",
+            "CREDS",
+            "DBPASS",
+            "DB_CREDS",
+            "DB_PASS",
+            "DB_PWD_PROD",
+            "DJANGO_SECRET",
+            "GH_PAT",
+            "GOOGLE_CREDENTIALS_JSON",
+            "JIRA_TOKEN_PROD",
+            "JWT",
+            "KEYSTORE_PASSWORD_FILE",
+            "LOGIN_PASSPHRASE",
+            "MYTOKEN",
+            "MY_PAT",
+            "MY_PATENT_TOKEN",
+            "OAUTH",
+            "PASS",
+            "PASSWD",
+            "PASSWORD",
+            "PAT",
+            "PAT_2",
+            "PRIVATE_KEY_PEM",
+            "PROD_DATABASE_URL_RO",
+            "SECRET_KEY_BASE",
+            "SENTRY_DSN_PROD",
+            "SESSION_COOKIE",
+            "SESSION_KEY",
+            "SIGNING_KEYS",
+            "SSHPASS",
+            "STRIPE_API_KEY_LIVE",
+            "STRIPE_KEY_ID",
+            "SUDO_ASKPASS",
+            "TOKEN",
+            "TOKEN2",
+            "TOKENS",
+            "TOKEN_GITHUB",
+            "WEBHOOK_URL",
+            "X_BYPASS_SECRET",
+            "accessToken",
+            "apiKey",
+            "npm_config_//registry/:_authToken",
+        ];
+        let harmless = [
+            "AUTHOR",
+            "BYPASS",
+            "COLORTERM",
+            "COMPAT",
+            "DESKTOP_SESSION",
+            "DISPATCH",
+            "EDITOR",
+            "FZF_KEY_BINDINGS",
+            "GIT_AUTHOR_EMAIL",
+            "GIT_AUTHOR_NAME",
+            "GPG_TTY",
+            "HOTKEY",
+            "KEYBOARD_LAYOUT",
+            "KEYTIMEOUT",
+            "LD_LIBRARY_PATH",
+            "LS_COLORS",
+            "MANPATH",
+            "MAX_OUTPUT_TOKENS",
+            "MODEL_MAX_OUTPUT_TOKENS",
+            "MONKEY",
+            "NODE_EXTRA_CA_CERTS",
+            "OLDPWD",
+            "PASSENGERS",
+            "PATCH",
+            "PATHEXT",
+            "PATTERN",
+            "PWD",
+            "PYTHONPATH",
+            "REQUESTS_CA_BUNDLE",
+            "SANDBOX_BYPASS",
+            "SHELL",
+            "SPATIAL",
+            "SSH_CONNECTION",
+            "SSL_CERT_FILE",
+            "TERM_SESSION_ID",
+            "TOKENIZERS_PARALLELISM",
+            "USER",
+            "XAUTHORITY",
+            "XDG_RUNTIME_DIR",
+            "XDG_SESSION_ID",
+        ];
+        // What codex works with stays, and its value is hidden wherever it could be shown.
+        let kept = [
+            "AWS_BEARER_TOKEN_BEDROCK",
+            "AZURE_OPENAI_API_KEY",
+            "CODEX_ACCESS_TOKEN",
+            "CODEX_API_KEY",
+            "GEMINI_API_KEY",
+            "HTTPS_PROXY",
+            "OPENAI_API_KEY",
+            "OPENROUTER_API_KEY",
+        ];
+        let rule = EnvironmentRule::default();
+        let judged = |name: &&str| {
+            (
+                name.to_string(),
+                verdict(OsStr::new(name), OsStr::new("x"), &rule),
+                looks_secret(name),
+            )
+        };
+        let all = |names: &[&str], verdict: Verdict, secret: bool| -> Vec<_> {
+            names.iter().map(|name| (name.to_string(), verdict, secret)).collect()
+        };
+        let judge = |names: &[&str]| -> Vec<_> { names.iter().map(judged).collect() };
+        assert_eq!(judge(&secrets), all(&secrets, Verdict::Strip, true));
+        assert_eq!(judge(&kept), all(&kept, Verdict::Keep, true));
+        let verdicts: Vec<_> =
+            judge(&harmless).into_iter().map(|(name, kept, _)| (name, kept)).collect();
+        let expected: Vec<_> =
+            harmless.iter().map(|name| (name.to_string(), Verdict::Keep)).collect();
+        assert_eq!(verdicts, expected);
+    }
+
+    #[test]
     fn every_row_can_be_reached() {
         for row in ROWS {
-            let example = row.pattern.replace('*', "X");
+            let example = row.pattern.replace('*', "X").replace('%', "_");
             let first = table::first_match(example.as_bytes()).unwrap();
             assert_eq!(first, row, "{example} is caught by an earlier row");
         }

@@ -74,6 +74,18 @@ impl KeeperError {
         move |source| Self::File { action, path, source }
     }
 
+    pub(super) fn stopped_while_starting() -> Self {
+        let reason = "it was asked to end while it started".to_owned();
+        Self::KeeperFailed { reason, said: String::new() }
+    }
+
+    /// The keeper of this record is in another pid namespace.
+    pub(super) fn elsewhere(record: PathBuf) -> Self {
+        let reason = "its processes are in another pid namespace, e.g. in a container; \
+                      run this where the keeper was started";
+        Self::BrokenRecord { path: record, reason: reason.to_owned() }
+    }
+
     pub(super) fn system(action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::System { action, source }
     }

@@ -1,11 +1,12 @@
 //! A keeper's id and the folder that carries it.
 
 use std::fmt;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -119,6 +120,50 @@ impl KeeperFolder {
     /// The keeper's own words.
     pub fn keeper_log(&self) -> PathBuf {
         self.path.join("keeper.log")
+    }
+
+    /// The lock of the keeper, which holds it for its life: no second one can take the same folder.
+    pub(super) fn lock(&self) -> Result<File, KeeperError> {
+        let path = &self.path;
+        let file = File::open(path).map_err(KeeperError::file("open", path))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            let path = path.clone();
+            KeeperError::AlreadyKept { path }
+        })?;
+        Ok(file)
+    }
+
+    /// Whether some keeper holds the lock, be it in a pid namespace that we cannot see.
+    ///
+    /// Only to be asked where no keeper may be about to start: for a moment it holds the lock itself.
+    pub(super) fn is_kept(&self) -> bool {
+        File::open(&self.path).is_ok_and(|file| {
+            flock(&file, FlockOperation::NonBlockingLockShared)
+                == Err(rustix::io::Errno::WOULDBLOCK)
+        })
+    }
+
+    /// Notes that the keeper's end is wanted although no keeper is there to be told; true for whoever is the first.
+    ///
+    /// Codex takes a second SIGTERM for "end now", so only the first may send one. And a starter that finds the note
+    /// does not try again.
+    pub(super) fn ask_to_end(&self) -> Result<bool, KeeperError> {
+        let path = self.end_request();
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            // Somebody has removed the folder meanwhile: the end is reached.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(KeeperError::file("create", path)(error)),
+        }
+    }
+
+    pub(super) fn is_asked_to_end(&self) -> bool {
+        self.end_request().exists()
+    }
+
+    fn end_request(&self) -> PathBuf {
+        self.path.join("end-asked")
     }
 
     /// Removes the socket. Codex 0.166 listens elsewhere, in a private folder below `/tmp`, and leaves a link to

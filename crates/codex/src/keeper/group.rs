@@ -76,10 +76,14 @@ pub(super) fn kill(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The processes in the group and below it.
+/// The processes in the group and below it that have a pid here.
+///
+/// The kernel shows a process of a pid namespace that we cannot see as `0`, and 0 is also the parent of whatever came
+/// into our namespace from outside: taken for a pid, it would make strangers members.
 pub(super) fn members(path: &Path) -> Vec<i32> {
     let text = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
-    let mut pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+    let mut pids: Vec<i32> =
+        text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect();
     for below in groups_below(path) {
         pids.extend(members(&below));
     }
@@ -165,6 +169,16 @@ mod tests {
             found,
             expected.map(|paths| paths.iter().map(PathBuf::from).collect::<Vec<_>>())
         );
+    }
+
+    #[test]
+    fn a_process_that_has_no_pid_here_is_no_member() {
+        let directory = tempfile::tempdir().unwrap();
+        let below = directory.path().join("below");
+        fs::create_dir(&below).unwrap();
+        fs::write(directory.path().join("cgroup.procs"), "0\n12\n0\n").unwrap();
+        fs::write(below.join("cgroup.procs"), "0\n-1\n13\n").unwrap();
+        assert_eq!(members(directory.path()), [12, 13]);
     }
 
     #[test]

@@ -3,13 +3,10 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use jiff::Timestamp;
 
 use super::error::KeeperError;
 use super::folder::{KeeperFolder, KeeperId};
-use super::process::{Process, ProcessTable, boot_id, mark};
+use super::process::{Here, Process, ProcessTable, mark};
 use super::record::{Ended, Record};
 use super::tree::{self, Alive};
 
@@ -34,10 +31,20 @@ pub enum Condition {
     Ended(Ended),
     /// Nothing is left and nobody saw how it ended, e.g. the machine was switched off.
     Gone,
-    /// The record cannot be read. What runs is found by its mark.
+    /// It cannot be judged from here.
     Broken {
-        reason: String,
+        reason: Unclear,
     },
+}
+
+/// Why a keeper cannot be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unclear {
+    /// The record cannot be read. What runs is found by its mark.
+    Record(String),
+    /// It was started in another pid namespace, e.g. in a container, and only there its processes can be seen. Nothing
+    /// of it is ended or removed from here.
+    Elsewhere,
 }
 
 impl Found {
@@ -50,8 +57,8 @@ impl Found {
 pub fn list(root: &Path) -> Result<Vec<Found>, KeeperError> {
     let folders = folders(root).map_err(KeeperError::file("read", root))?;
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
-    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
-    let judged = folders.into_iter().map(|folder| judge(folder, &table, &boot_id));
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
+    let judged = folders.into_iter().map(|folder| judge(folder, &table, &here));
     let mut found: Vec<Found> = judged.collect();
     found.sort_by_key(|keeper| {
         let started_at = keeper.record.as_ref().map(|record| record.started_at);
@@ -83,10 +90,10 @@ pub fn find(root: &Path, prefix: &str) -> Result<Found, KeeperError> {
 pub fn descends_from_keeper(root: &Path, pid: i32) -> Result<Option<KeeperId>, KeeperError> {
     let folders = folders(root).map_err(KeeperError::file("read", root))?;
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
-    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
     let records = folders.iter().filter_map(|folder| Record::read(folder).ok());
     let alive: Vec<(KeeperId, Alive)> =
-        records.map(|record| (record.id.clone(), Alive::of(&record, &table, &boot_id))).collect();
+        records.map(|record| (record.id.clone(), Alive::of(&record, &table, &here))).collect();
     let keeper_above = table.ancestry(pid).into_iter().find_map(|process| {
         let identity = Some(process.identity);
         let mut known = alive.iter();
@@ -98,31 +105,7 @@ pub fn descends_from_keeper(root: &Path, pid: i32) -> Result<Option<KeeperId>, K
     Ok(keeper_above)
 }
 
-/// Removes the folders of keepers that ended, or were lost, at least `age` before `now`; gives what it removed.
-///
-/// A folder whose record cannot be read stays, for somebody to look at it.
-pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>, KeeperError> {
-    let mut removed = Vec::new();
-    for keeper in list(root)? {
-        let since = match &keeper.condition {
-            Condition::Ended(ended) => Some(ended.at),
-            Condition::Gone => last_change(keeper.folder.path()),
-            _ => None,
-        };
-        let old = since.is_some_and(|since| {
-            let elapsed = Duration::try_from(now.duration_since(since));
-            elapsed.is_ok_and(|elapsed| elapsed >= age)
-        });
-        if old && keeper.processes.is_empty() {
-            let path = keeper.folder.path();
-            fs::remove_dir_all(path).map_err(KeeperError::file("remove", path))?;
-            removed.push(keeper.folder.id().clone());
-        }
-    }
-    Ok(removed)
-}
-
-pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, boot_id: &str) -> Found {
+pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, here: &Here) -> Found {
     let (record, broken) = match Record::read(&folder) {
         Ok(record) if record.id == *folder.id() => (Some(record), None),
         Ok(record) => (None, Some(format!("it is the record of keeper {}", record.id))),
@@ -132,12 +115,14 @@ pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, boot_id: &str) -
         }
         Err(error) => (None, Some(error.to_string())),
     };
-    let processes = tree::members(folder.id(), record.as_ref(), table, boot_id);
-    let alive = record.as_ref().map(|record| Alive::of(record, table, boot_id)).unwrap_or_default();
+    let processes = tree::members(folder.id(), record.as_ref(), table, here);
+    let alive = record.as_ref().map(|record| Alive::of(record, table, here)).unwrap_or_default();
+    let elsewhere = record.as_ref().is_some_and(|record| record.is_elsewhere(here));
     let never_kept = record.as_ref().is_some_and(|record| record.keeper.is_none());
     let ended = record.as_ref().and_then(|record| record.ended.clone());
     let condition = match (broken, ended) {
-        (Some(reason), _) => Condition::Broken { reason },
+        (Some(reason), _) => Condition::Broken { reason: Unclear::Record(reason) },
+        _ if elsewhere => Condition::Broken { reason: Unclear::Elsewhere },
         _ if alive.keeper.is_some() => Condition::Running,
         _ if never_kept && alive.starter.is_some() => Condition::Starting,
         _ if !processes.is_empty() => Condition::KeeperDead,
@@ -158,13 +143,10 @@ fn folders(root: &Path) -> io::Result<Vec<KeeperFolder>> {
     Ok(folders.filter_map(|path| KeeperFolder::at(&path)).collect())
 }
 
-fn last_change(path: &Path) -> Option<Timestamp> {
-    let changed = fs::metadata(path).ok()?.modified().ok()?;
-    Timestamp::try_from(changed).ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::super::process::ProcessIdentity;
     use super::super::record::{Exit, HowEnded, SCHEMA, State};
     use super::*;
@@ -174,7 +156,12 @@ mod tests {
         codex: Option<ProcessIdentity>,
         starter: ProcessIdentity,
         boot_id: &'static str,
+        pid_namespace: Option<u64>,
         ended: Option<Ended>,
+    }
+
+    fn here() -> Here {
+        Here { boot_id: "now".to_owned(), pid_namespace: 1 }
     }
 
     /// Judges a record by this test's own process, which is surely alive, and by one that surely is not.
@@ -195,8 +182,11 @@ mod tests {
             codex,
             starter,
             boot_id,
+            pid_namespace: Some(1),
             ended,
         };
+        let elsewhere = |case: Case| Case { pid_namespace: Some(2), ..case };
+        let unclear = Condition::Broken { reason: Unclear::Elsewhere };
         let cases = [
             (case(None, None, alive, "now", None), Condition::Starting),
             (case(None, None, dead, "now", None), Condition::Gone),
@@ -207,6 +197,15 @@ mod tests {
             (
                 case(Some(dead), Some(dead), dead, "now", Some(ended.clone())),
                 Condition::Ended(ended),
+            ),
+            // The same numbers mean others there, and what looks dead from here need not be.
+            (elsewhere(case(Some(alive), Some(alive), alive, "now", None)), unclear.clone()),
+            (elsewhere(case(Some(dead), Some(dead), dead, "now", None)), unclear.clone()),
+            (elsewhere(case(None, None, dead, "now", None)), unclear),
+            (elsewhere(case(Some(dead), Some(dead), dead, "before", None)), Condition::Gone),
+            (
+                Case { pid_namespace: None, ..case(Some(alive), None, dead, "now", None) },
+                Condition::Running,
             ),
         ];
         let table = ProcessTable::read().unwrap();
@@ -220,6 +219,7 @@ mod tests {
                 id: folder.id().clone(),
                 state: State::Running,
                 boot_id: case.boot_id.to_owned(),
+                pid_namespace: case.pid_namespace,
                 started_at: Timestamp::UNIX_EPOCH,
                 started_by: case.starter,
                 codex_path: "/codex".into(),
@@ -235,7 +235,7 @@ mod tests {
                 notes: Vec::new(),
             };
             record.write(&folder).unwrap();
-            let found = judge(folder, &table, "now");
+            let found = judge(folder, &table, &here());
             assert_eq!(found.condition, expected, "{record:?}");
         }
     }
@@ -249,8 +249,8 @@ mod tests {
             "started_at": "2026-11-15T20:00:00Z", "started_by": {"pid": 1, "start_ticks": 1},
             "codex_path": "/codex", "keeper": {"pid": 1, "start_ticks": 1}}"#;
         fs::write(path.join("record.json"), text).unwrap();
-        let found = judge(KeeperFolder::at(&path).unwrap(), &ProcessTable::default(), "now");
-        let reason = "it is the record of keeper ffffffff".to_owned();
+        let found = judge(KeeperFolder::at(&path).unwrap(), &ProcessTable::default(), &here());
+        let reason = Unclear::Record("it is the record of keeper ffffffff".to_owned());
         assert_eq!((found.record, found.condition), (None, Condition::Broken { reason }));
     }
 }

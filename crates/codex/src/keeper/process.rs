@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
@@ -147,10 +148,20 @@ pub(super) fn mark(process: &Process) -> Option<KeeperId> {
     process.identity.is_alive().then_some(id)
 }
 
-/// Changes with every boot of the machine.
-pub(super) fn boot_id() -> io::Result<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    Ok(text.trim().to_owned())
+/// Where a pid and a start time mean one process: one boot of the machine and, in it, one pid namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Here {
+    pub(super) boot_id: String,
+    /// The number of the namespace's inode. Containers on one machine share the boot but not this.
+    pub(super) pid_namespace: u64,
+}
+
+impl Here {
+    pub(super) fn look() -> io::Result<Self> {
+        let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+        let pid_namespace = fs::metadata("/proc/self/ns/pid")?.ino();
+        Ok(Self { boot_id: boot_id.trim().to_owned(), pid_namespace })
+    }
 }
 
 fn read(pid: i32) -> Option<Process> {

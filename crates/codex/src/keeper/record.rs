@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::KeeperError;
 use super::folder::{KeeperFolder, KeeperId};
-use super::process::ProcessIdentity;
+use super::process::{Here, ProcessIdentity};
 
 /// Grows only when an older reader would misunderstand a newer record; new optional fields do not count.
 pub const SCHEMA: u32 = 1;
@@ -24,6 +24,9 @@ pub struct Record {
     pub state: State,
     /// Pids mean nothing after a reboot, even if the start times happened to agree.
     pub boot_id: String,
+    /// Nor do they in another pid namespace. Records of the first versions have none and count as ours.
+    #[serde(default)]
+    pub pid_namespace: Option<u64>,
     pub started_at: Timestamp,
     pub started_by: ProcessIdentity,
     pub codex_path: PathBuf,
@@ -119,6 +122,18 @@ impl Record {
         Self::from_json(&text).map_err(|reason| KeeperError::BrokenRecord { path, reason })
     }
 
+    /// Whether the pids in it mean something here.
+    pub(super) fn is_from(&self, here: &Here) -> bool {
+        self.boot_id == here.boot_id
+            && self.pid_namespace.is_none_or(|theirs| theirs == here.pid_namespace)
+    }
+
+    /// Whether its processes may live where we cannot see or end them: in another container on this machine.
+    pub(super) fn is_elsewhere(&self, here: &Here) -> bool {
+        // After a reboot nothing lives, and a keeper that has said its last word does not either.
+        self.boot_id == here.boot_id && !self.is_from(here) && self.state != State::Ended
+    }
+
     fn from_json(text: &[u8]) -> Result<Self, String> {
         // The schema is looked at alone first: of a newer record nothing else may fit.
         let SchemaOnly { schema } =
@@ -176,6 +191,7 @@ mod tests {
             id: KeeperId::parse("0123abcd").unwrap(),
             state: State::Running,
             boot_id: "b".to_owned(),
+            pid_namespace: None,
             started_at: "2026-11-15T20:00:00Z".parse().unwrap(),
             started_by: ProcessIdentity { pid: 7, start_ticks: 70 },
             codex_path: "/opt/codex".into(),

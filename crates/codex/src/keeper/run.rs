@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait,
 };
@@ -52,7 +51,7 @@ pub fn run(folder: &KeeperFolder) -> Result<Exit, KeeperError> {
 }
 
 async fn keep(folder: &KeeperFolder) -> Result<Exit, KeeperError> {
-    let _lock = lock(folder)?;
+    let _lock = folder.lock()?;
     let mut keeper = Keeper::prepare(folder)?;
     // Before codex exists, so that no signal can end the keeper and leave codex alone.
     let mut signals = Signals::listen().map_err(KeeperError::system("listen to signals"))?;
@@ -83,6 +82,9 @@ impl<'a> Keeper<'a> {
         if record.keeper.is_some() {
             let path = folder.path().to_owned();
             return Err(KeeperError::AlreadyKept { path });
+        }
+        if folder.is_asked_to_end() {
+            return Err(KeeperError::stopped_while_starting());
         }
         let mut keeper = Self {
             folder,
@@ -180,8 +182,8 @@ impl<'a> Keeper<'a> {
                 self.save_or_say();
             }
             self.phase = phase;
+            self.say(&format!("{request:?}: {effect:?}"));
             if let Some(effect) = effect {
-                self.say(&format!("{request:?}: {effect:?}"));
                 let signal = match effect {
                     Effect::TerminateCodex => Signal::TERM,
                     Effect::KillCodex => Signal::KILL,
@@ -344,17 +346,6 @@ fn exit_of(status: WaitStatus) -> Exit {
         (None, Some(signal)) => Exit::Signal(signal),
         (None, None) => Exit::Unknown,
     }
-}
-
-/// Held for the keeper's life, so that no second one can take the same folder.
-fn lock(folder: &KeeperFolder) -> Result<std::fs::File, KeeperError> {
-    let path = folder.path();
-    let file = std::fs::File::open(path).map_err(KeeperError::file("open", path))?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-        let path = path.to_owned();
-        KeeperError::AlreadyKept { path }
-    })?;
-    Ok(file)
 }
 
 fn own_pid() -> i32 {

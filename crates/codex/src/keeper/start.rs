@@ -18,17 +18,22 @@ use super::error::KeeperError;
 use super::folder::{KeeperFolder, usable};
 use super::list::judge;
 use super::log;
-use super::process::{ProcessIdentity, ProcessTable, boot_id};
+use super::process::{Here, ProcessIdentity, ProcessTable};
 use super::record::{Record, SCHEMA, State};
 use super::redact::redact;
 use super::scope::Scope;
 use super::stop::{StopMode, stop};
+use super::sweep::remove_folder;
+use super::tree;
 
 /// Between two looks whether codex listens; codex needs about 100 ms, so this adds a tenth at most.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The first stage only starts a process and ends; a service manager that needs longer than this is not well.
 const FIRST_STAGE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// From the start of a process to its becoming the keeper are milliseconds; the rest is for a busy machine.
+const STRAGGLER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// About 40 lines of codex's log: enough to see why it ended, and still readable in an error.
 const LAST_WORDS_BYTES: u64 = 4096;
@@ -81,11 +86,16 @@ async fn launch(
     record.write(folder)?;
     let pid = match (first_stage(request, folder, variables, scope.as_ref()).await, &scope) {
         (Err(KeeperError::KeeperFailed { reason, said }), Some(scope)) => {
-            let note = format!("not started as {}: {reason} {said}", scope.unit);
-            record.notes.push(redact(&note, variables));
-            record.scope = None;
-            record.write(folder)?;
-            first_stage(request, folder, variables, None).await?
+            match keeper_in_spite_of_failure(folder, &record).await? {
+                Some(keeper) => keeper.pid,
+                None => {
+                    let note = format!("not started as {}: {reason} {said}", scope.unit);
+                    record.notes.push(redact(&note, variables));
+                    record.scope = None;
+                    record.write(folder)?;
+                    first_stage(request, folder, variables, None).await?
+                }
+            }
         }
         (result, _) => result?,
     };
@@ -102,13 +112,15 @@ fn first_record(
     let started_by = own_pid.and_then(ProcessIdentity::of).ok_or_else(|| {
         KeeperError::system("read /proc of this process")(std::io::ErrorKind::NotFound.into())
     })?;
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
     let mut homes = variables.iter().filter(|(name, _)| name == "CODEX_HOME");
     let withheld = withheld.iter().map(|name| name.to_string_lossy().into_owned());
     Ok(Record {
         schema: SCHEMA,
         id: folder.id().clone(),
         state: State::Starting,
-        boot_id: boot_id().map_err(KeeperError::system("read the boot id"))?,
+        boot_id: here.boot_id,
+        pid_namespace: Some(here.pid_namespace),
         started_at: Timestamp::now(),
         started_by,
         codex_path: request.codex.clone(),
@@ -165,12 +177,51 @@ async fn first_stage(
         let status = child.wait().await?;
         std::io::Result::Ok((answer, status))
     };
-    let (answer, status) = timeout(FIRST_STAGE_DEADLINE, talk)
-        .await
-        .map_err(|_| failed("its first stage took too long".to_owned()))?
-        .map_err(KeeperError::system("talk to the keeper's first stage"))?;
+    let Ok(talked) = timeout(FIRST_STAGE_DEADLINE, talk).await else {
+        // Once it is surely dead, it cannot start anything any more.
+        child.kill().await.map_err(KeeperError::system("end the keeper's first stage"))?;
+        return Err(failed("its first stage took too long".to_owned()));
+    };
+    let (answer, status) =
+        talked.map_err(KeeperError::system("talk to the keeper's first stage"))?;
     let pid = answer.trim().parse().ok().filter(|_| status.success());
     pid.ok_or_else(|| failed(format!("its first stage ended with {status}")))
+}
+
+/// The keeper that a failed first stage has brought up all the same, e.g. because its answer came too late.
+///
+/// None: nothing of that stage runs any more, and the folder is free for another one.
+async fn keeper_in_spite_of_failure(
+    folder: &KeeperFolder,
+    record: &Record,
+) -> Result<Option<ProcessIdentity>, KeeperError> {
+    let deadline = Instant::now() + STRAGGLER_PATIENCE;
+    loop {
+        if folder.is_asked_to_end() {
+            return Err(KeeperError::stopped_while_starting());
+        }
+        let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
+        if let Some(keeper) = tree::keeper_without_record(folder, &table) {
+            return Ok(Some(keeper));
+        }
+        // Whatever the stage has started carries the mark, also before it has become the keeper.
+        if table.marked(folder.id()).is_empty() {
+            return Ok(None);
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
+    let (_, left) = tree::end(folder.id(), Some(record), &here)
+        .await
+        .map_err(KeeperError::system("read the process table"))?;
+    if left.is_empty() {
+        return Ok(None);
+    }
+    let pids = left.iter().map(|process| process.identity.pid).collect();
+    Err(KeeperError::LeftOver { id: folder.id().clone(), pids })
 }
 
 async fn wait_until_ready(
@@ -222,10 +273,10 @@ async fn wait_until_ready(
 /// Ends whatever a failed start has left, then removes its folder.
 async fn clean_up(folder: KeeperFolder) -> Result<(), KeeperError> {
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
-    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
     let path = folder.path().to_owned();
-    stop(&judge(folder, &table, &boot_id), StopMode::Now).await?;
-    fs::remove_dir_all(&path).map_err(KeeperError::file("remove", &path))
+    stop(&judge(folder, &table, &here), StopMode::Now).await?;
+    remove_folder(&path)
 }
 
 fn runnable(path: &Path) -> Result<(), KeeperError> {

@@ -11,7 +11,7 @@ use super::error::KeeperError;
 use super::folder::KeeperId;
 use super::group;
 use super::list::Found;
-use super::process::{Process, ProcessIdentity, ProcessTable, boot_id};
+use super::process::{Here, Process, ProcessIdentity, ProcessTable};
 use super::record::{Ended, Exit, HowEnded, Record, SCHEMA, State};
 use super::run::END_NOW_GRACE;
 use super::tree::{self, Alive, END_DEADLINE, LOOK_AGAIN};
@@ -40,27 +40,32 @@ pub struct StopReport {
 /// Ends the keeper, verifies that nothing of its tree is left, and says what was ended.
 pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperError> {
     let id = found.id();
-    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
+    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
     let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
     // The keeper may have written since `found` was judged; what cannot be read now may have been readable then.
     let record = Record::read(&found.folder).ok().or_else(|| found.record.clone());
-    let before = tree::members(id, record.as_ref(), &table, &boot_id);
+    let before = tree::members(id, record.as_ref(), &table, &here);
     let alive = match &record {
-        Some(record) => Alive::of(record, &table, &boot_id),
+        Some(record) => Alive::of(record, &table, &here),
         None => {
             Alive { keeper: tree::keeper_without_record(&found.folder, &table), ..Alive::default() }
         }
     };
-    let draining = record.as_ref().is_some_and(|record| record.state == State::Draining);
+    let elsewhere = record.as_ref().is_some_and(|record| record.is_elsewhere(&here));
+    let nobody_seen = alive == Alive::default() && before.is_empty();
+    if elsewhere || (nobody_seen && found.folder.is_kept()) {
+        return Err(KeeperError::elsewhere(found.folder.record()));
+    }
 
     match (alive.keeper, alive.codex, mode) {
         (Some(keeper), _, StopMode::Drain { deadline }) => {
-            // The keeper takes a second SIGTERM for "end now".
-            let request = (!draining).then_some(Signal::TERM);
-            drain(id, keeper, request, deadline).await?;
+            drain(id, keeper, Some(Signal::TERM), deadline).await?;
         }
         (None, Some(codex), StopMode::Drain { deadline }) => {
-            drain(id, codex, Some(Signal::TERM), deadline).await?;
+            // A keeper that died while it drained has told Codex already.
+            let told = record.as_ref().is_some_and(|record| record.state == State::Draining);
+            let first = found.folder.ask_to_end()? && !told;
+            drain(id, codex, first.then_some(Signal::TERM), deadline).await?;
         }
         (Some(keeper), _, StopMode::Now) => {
             let patience = END_NOW_GRACE + END_DEADLINE;
@@ -69,10 +74,12 @@ pub async fn stop(found: &Found, mode: StopMode) -> Result<StopReport, KeeperErr
                 ask_and_wait(keeper, Some(Signal::KILL), END_DEADLINE).await?;
             }
         }
-        (None, _, _) => {}
+        (None, _, _) => {
+            found.folder.ask_to_end()?;
+        }
     }
     // A living keeper has ended its tree by itself; a dead one could not.
-    let (ended_by_us, left) = tree::end(id, record.as_ref(), &boot_id)
+    let (ended_by_us, left) = tree::end(id, record.as_ref(), &here)
         .await
         .map_err(KeeperError::system("read the process table"))?;
     if !left.is_empty() {

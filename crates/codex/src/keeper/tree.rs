@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::folder::{KeeperFolder, KeeperId};
 use super::group;
-use super::process::{Process, ProcessIdentity, ProcessTable};
+use super::process::{Here, Process, ProcessIdentity, ProcessTable};
 use super::record::Record;
 
 /// How long a killed tree may take to be gone; only a process that hangs in the kernel needs more than milliseconds.
@@ -20,7 +20,7 @@ pub(super) const END_DEADLINE: Duration = Duration::from_secs(10);
 /// Between two looks at a tree that is ending.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// The record's processes, as far as they are alive; after a reboot none is.
+/// The record's processes, as far as they are alive; after a reboot none is, nor is any of another pid namespace to us.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Alive {
     pub(super) keeper: Option<ProcessIdentity>,
@@ -29,8 +29,8 @@ pub(super) struct Alive {
 }
 
 impl Alive {
-    pub(super) fn of(record: &Record, table: &ProcessTable, boot_id: &str) -> Self {
-        if record.boot_id != boot_id {
+    pub(super) fn of(record: &Record, table: &ProcessTable, here: &Here) -> Self {
+        if !record.is_from(here) {
             return Self::default();
         }
         let alive = |identity: &ProcessIdentity| table.get(*identity).is_some();
@@ -50,9 +50,9 @@ pub(super) fn members(
     id: &KeeperId,
     record: Option<&Record>,
     table: &ProcessTable,
-    boot_id: &str,
+    here: &Here,
 ) -> Vec<Process> {
-    let alive = record.map(|record| Alive::of(record, table, boot_id)).unwrap_or_default();
+    let alive = record.map(|record| Alive::of(record, table, here)).unwrap_or_default();
     let marked = table.marked(id).into_iter();
     let mut roots: Vec<i32> = marked.map(|identity| identity.pid).collect();
     roots.extend([alive.keeper, alive.codex].into_iter().flatten().map(|found| found.pid));
@@ -67,7 +67,7 @@ pub(super) fn members(
             found.insert(process.identity, process.clone());
         }
     }
-    if let Some(keeper) = record.and_then(|record| record.keeper) {
+    if let Some(keeper) = alive.keeper {
         found.remove(&keeper);
     }
     found.into_values().collect()
@@ -90,14 +90,14 @@ pub(super) fn keeper_without_record(
 pub(super) async fn end(
     id: &KeeperId,
     record: Option<&Record>,
-    boot_id: &str,
+    here: &Here,
 ) -> io::Result<(Vec<Process>, Vec<Process>)> {
     let deadline = Instant::now() + END_DEADLINE;
     let own = std::process::id();
     let mut seen = BTreeMap::new();
     loop {
         let table = ProcessTable::read()?;
-        let mut left = members(id, record, &table, boot_id);
+        let mut left = members(id, record, &table, here);
         // A stop that was called from inside the tree must still finish its work.
         left.retain(|process| u32::try_from(process.identity.pid) != Ok(own));
         if left.is_empty() {

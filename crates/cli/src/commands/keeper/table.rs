@@ -1,7 +1,7 @@
 //! Keepers as a table for people and as JSON for programs.
 
 use jiff::Timestamp;
-use ostler_codex::keeper::{Condition, Found, State};
+use ostler_codex::keeper::{Condition, Found, State, Unclear};
 use serde_json::{Value, json};
 
 /// A terminal's usual width; a longer line would break and a table with it.
@@ -9,6 +9,9 @@ const WIDTH: usize = 80;
 
 /// The columns before the last one, with their widths: id, state, pid of codex, number of processes, age.
 const HEAD: [(&str, usize); 5] = [("ID", 8), ("STATE", 11), ("PID", 7), ("PROCS", 5), ("AGE", 5)];
+
+/// As long as a line may be, with the word before it.
+const ELSEWHERE_ADVICE: &str = "in another pid namespace, e.g. a container; run ostler there";
 
 pub(super) fn as_text(found: &[Found], now: Timestamp) -> String {
     let mut lines = vec![line(&HEAD.map(|(name, _)| name.to_owned()), "DETAIL")];
@@ -25,14 +28,18 @@ pub(super) fn as_text(found: &[Found], now: Timestamp) -> String {
         ];
         lines.push(line(&cells, &detail(keeper)));
     }
+    if found.iter().any(is_elsewhere) {
+        lines.push(format!("elsewhere: {ELSEWHERE_ADVICE}"));
+    }
     lines.join("\n")
 }
 
 pub(super) fn as_json(keeper: &Found) -> Value {
     let broken = match &keeper.condition {
-        Condition::Broken { reason } => Some(reason),
+        Condition::Broken { reason: Unclear::Record(reason) } => Some(reason),
         _ => None,
     };
+    let advice = is_elsewhere(keeper).then_some(ELSEWHERE_ADVICE);
     json!({
         "id": keeper.id(),
         "state": state(keeper),
@@ -40,8 +47,13 @@ pub(super) fn as_json(keeper: &Found) -> Value {
         "socket": keeper.folder.socket(),
         "processes": keeper.processes,
         "broken": broken,
+        "advice": advice,
         "record": keeper.record,
     })
+}
+
+fn is_elsewhere(keeper: &Found) -> bool {
+    keeper.condition == Condition::Broken { reason: Unclear::Elsewhere }
 }
 
 fn state(keeper: &Found) -> &'static str {
@@ -53,7 +65,8 @@ fn state(keeper: &Found) -> &'static str {
         (Condition::KeeperDead, _) => "keeper-dead",
         (Condition::Ended(_), _) => "ended",
         (Condition::Gone, _) => "gone",
-        (Condition::Broken { .. }, _) => "broken",
+        (Condition::Broken { reason: Unclear::Record(_) }, _) => "broken",
+        (Condition::Broken { reason: Unclear::Elsewhere }, _) => "elsewhere",
     }
 }
 
@@ -61,7 +74,7 @@ fn detail(keeper: &Found) -> String {
     let home = keeper.record.as_ref().and_then(|record| record.codex_home.as_ref());
     match &keeper.condition {
         Condition::Ended(ended) => ended.exit.to_string(),
-        Condition::Broken { reason } => reason.clone(),
+        Condition::Broken { reason: Unclear::Record(reason) } => reason.clone(),
         Condition::Gone => "nobody saw its end".to_owned(),
         _ => home.map_or_else(String::new, |home| home.display().to_string()),
     }

@@ -1,6 +1,6 @@
 //! The rule itself. The first row that matches a name decides; the page `docs/environment.md` shows the same rows.
 
-use super::matches;
+use super::pattern::matches;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -12,7 +12,7 @@ pub enum Verdict {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// A name in which `*` stands for any text.
+    /// A name in which `*` stands for any text and `%` for the edge of a word.
     pub pattern: &'static str,
     pub verdict: Verdict,
     pub reason: &'static str,
@@ -35,6 +35,7 @@ const DATABASE: &str = "databases: often production, often with the password ins
 const AGENT: &str = "key agents and password prompts: signs in with the user's keys";
 const CI: &str = "the CI job that started us: acts as the job";
 const MANAGER: &str = "the service manager's line to the service that started us, not to codex";
+const HARMLESS: &str = "looks like a secret to the next row, but is none";
 const GENERIC: &str = "by its name a secret of a service unknown to us";
 
 /// In this order: what must never pass, exceptions, what codex works with, what opens other doors, the general case.
@@ -143,10 +144,9 @@ pub const ROWS: &[Row] = &[
     row("POETRY_HTTP_BASIC_*", Verdict::Strip, PACKAGES),
     row("GEM_HOST_API_KEY", Verdict::Strip, PACKAGES),
     row("NUGET_*", Verdict::Strip, PACKAGES),
-    row("DATABASE_URL", Verdict::Strip, DATABASE),
-    row("*_DATABASE_URL", Verdict::Strip, DATABASE),
-    row("*_DSN", Verdict::Strip, DATABASE),
-    row("*_CONNECTION_STRING", Verdict::Strip, DATABASE),
+    row("*DATABASE_URL*", Verdict::Strip, DATABASE),
+    row("*%DSN%*", Verdict::Strip, DATABASE),
+    row("*CONNECTION_STRING*", Verdict::Strip, DATABASE),
     row("PGPASSWORD", Verdict::Strip, DATABASE),
     row("PGPASSFILE", Verdict::Strip, DATABASE),
     row("PGSERVICEFILE", Verdict::Strip, DATABASE),
@@ -169,47 +169,45 @@ pub const ROWS: &[Row] = &[
     row("LISTEN_FDNAMES", Verdict::Strip, MANAGER),
     row("WATCHDOG_*", Verdict::Strip, MANAGER),
     row("CREDENTIALS_DIRECTORY", Verdict::Strip, MANAGER),
-    row("TOKEN", Verdict::Strip, GENERIC),
-    row("*_TOKEN", Verdict::Strip, GENERIC),
-    row("*_TOKENS", Verdict::Strip, GENERIC),
-    row("SECRET", Verdict::Strip, GENERIC),
-    row("*_SECRET", Verdict::Strip, GENERIC),
-    row("*_SECRETS", Verdict::Strip, GENERIC),
-    row("*_SECRET_*", Verdict::Strip, GENERIC),
-    row("PASSWORD", Verdict::Strip, GENERIC),
-    row("*_PASSWORD", Verdict::Strip, GENERIC),
-    row("*_PASSWORD_*", Verdict::Strip, GENERIC),
-    row("*_PASSWD", Verdict::Strip, GENERIC),
-    row("*_PASSPHRASE", Verdict::Strip, GENERIC),
-    row("*_PASS", Verdict::Strip, GENERIC),
-    row("*_PWD", Verdict::Strip, GENERIC),
-    row("*_KEY", Verdict::Strip, GENERIC),
-    row("*_KEYS", Verdict::Strip, GENERIC),
-    row("*_APIKEY", Verdict::Strip, GENERIC),
-    row("*_KEY_ID", Verdict::Strip, GENERIC),
-    row("*_CREDENTIAL", Verdict::Strip, GENERIC),
-    row("*_CREDENTIALS", Verdict::Strip, GENERIC),
-    row("*_COOKIE", Verdict::Strip, GENERIC),
-    row("*_WEBHOOK", Verdict::Strip, GENERIC),
-    row("*_WEBHOOK_URL", Verdict::Strip, GENERIC),
-    row("*_AUTH", Verdict::Strip, GENERIC),
+    row("MAX_*TOKENS", Verdict::Keep, HARMLESS),
+    row("*_MAX_*TOKENS", Verdict::Keep, HARMLESS),
+    row("*%BYPASS", Verdict::Keep, HARMLESS),
+    row("*%COMPASS", Verdict::Keep, HARMLESS),
+    row("*_KEY_BINDING*", Verdict::Keep, HARMLESS),
+    row("*TOKEN%*", Verdict::Strip, GENERIC),
+    row("*TOKENS%*", Verdict::Strip, GENERIC),
+    row("*SECRET*", Verdict::Strip, GENERIC),
+    row("*PASSWORD*", Verdict::Strip, GENERIC),
+    row("*PASSWD*", Verdict::Strip, GENERIC),
+    row("*PASSPHRASE*", Verdict::Strip, GENERIC),
+    row("*PASSCODE*", Verdict::Strip, GENERIC),
+    row("*PASS%*", Verdict::Strip, GENERIC),
+    row("*_PWD%*", Verdict::Strip, GENERIC),
+    row("*%PAT%*", Verdict::Strip, GENERIC),
+    row("*APIKEY*", Verdict::Strip, GENERIC),
+    row("*PRIVKEY*", Verdict::Strip, GENERIC),
+    row("*_KEY%*", Verdict::Strip, GENERIC),
+    row("*_KEYS%*", Verdict::Strip, GENERIC),
+    row("*CREDENTIAL*", Verdict::Strip, GENERIC),
+    row("*%CRED%*", Verdict::Strip, GENERIC),
+    row("*%CREDS%*", Verdict::Strip, GENERIC),
+    row("*%JWT%*", Verdict::Strip, GENERIC),
+    row("*%BEARER%*", Verdict::Strip, GENERIC),
+    row("*AUTHORIZATION*", Verdict::Strip, GENERIC),
+    row("*AUTH%*", Verdict::Strip, GENERIC),
+    row("*COOKIE*", Verdict::Strip, GENERIC),
+    row("*WEBHOOK*", Verdict::Strip, GENERIC),
 ];
 
-/// Names whose values are never shown, also those that codex gets.
-pub(super) const SECRET_NAMES: &[&str] = &[
-    "*TOKEN*",
-    "*SECRET*",
-    "*PASS*",
-    "*_PWD",
-    "*KEY*",
-    "*CREDENTIAL*",
-    "*COOKIE*",
-    "*WEBHOOK*",
-    "*AUTH*",
-    "*_DSN",
-    "*DATABASE_URL",
-    "*_PROXY",
-];
+/// What such names hold is secret also where codex gets it: the generic rows would withhold `OPENAI_API_KEY` as well, if
+/// no earlier row kept it.
+const SECRET_REASONS: [&str; 3] = [NETWORK, DATABASE, GENERIC];
+
+/// Whether the value of a variable of this name is never shown, also if codex gets it.
+pub(super) fn is_secret(name: &[u8]) -> bool {
+    let mut rows = ROWS.iter().filter(|row| SECRET_REASONS.contains(&row.reason));
+    rows.any(|row| matches(row.pattern.as_bytes(), name))
+}
 
 pub(super) fn first_match(name: &[u8]) -> Option<&'static Row> {
     let mut rows = ROWS.iter();

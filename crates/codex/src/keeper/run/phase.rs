@@ -19,7 +19,7 @@ pub(super) enum Phase {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Request {
-    /// SIGTERM: drain, and the second time end now.
+    /// SIGTERM: drain. Two who ask for it do not want more than one who does, so a second one changes nothing.
     Terminate,
     /// SIGINT.
     EndNow,
@@ -44,8 +44,7 @@ impl Phase {
         };
         match (self, request) {
             (Self::Serving, Request::Terminate) => (Self::Draining, Some(Effect::TerminateCodex)),
-            (Self::Draining, Request::Terminate)
-            | (Self::Serving | Self::Draining, Request::EndNow) => {
+            (Self::Serving | Self::Draining, Request::EndNow) => {
                 (ending(kill_at), Some(Effect::TerminateCodex))
             }
             (Self::Ending { kill_at, .. }, Request::Wake) if now >= kill_at => {
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_sigterm_drains_and_the_second_ends_and_time_kills() {
+    fn sigterm_drains_however_often_and_sigint_ends_and_time_kills() {
         let start = Instant::now();
         let ending = |wake_at, kill_at| Phase::Ending { wake_at, kill_at };
         let (terminate, kill) = (Some(Effect::TerminateCodex), Some(Effect::KillCodex));
@@ -96,7 +95,7 @@ mod tests {
         let table = [
             (Phase::Serving, Request::Terminate, start, Phase::Draining, terminate),
             (Phase::Serving, Request::EndNow, start, ending(repeat, limit), terminate),
-            (Phase::Draining, Request::Terminate, start, ending(repeat, limit), terminate),
+            (Phase::Draining, Request::Terminate, start, Phase::Draining, None),
             (Phase::Draining, Request::EndNow, start, ending(repeat, limit), terminate),
             (ending(repeat, limit), Request::Terminate, repeat, ending(repeat, limit), None),
             (ending(repeat, limit), Request::Wake, almost, ending(limit, limit), terminate),
