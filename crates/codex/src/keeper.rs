@@ -29,7 +29,7 @@ mod tree;
 pub use detach::detach;
 pub use error::KeeperError;
 pub use folder::{KeeperFolder, KeeperId, SOCKET_PATH_LIMIT_BYTES};
-pub use list::{Condition, Found, Unclear, descends_from_keeper, find, list};
+pub use list::{Condition, Found, descends_from_keeper, find, list};
 pub use process::{Process, ProcessIdentity};
 pub use record::{Ended, Exit, HowEnded, Record, SCHEMA, State};
 pub use redact::redact;

@@ -166,7 +166,8 @@ fn stop(arguments: &StopArguments, output: Output) -> Result<(), Failure> {
     let report = runtime()?.block_on(keeper::stop(&found, mode))?;
     let exit = report.exit.map_or_else(String::new, |exit| format!(" ({exit})"));
     let count = report.ended.len();
-    output.say(&format!("keeper {} ended{exit}, {count} processes with it", report.id));
+    let processes = if count == 1 { "process" } else { "processes" };
+    output.say(&format!("keeper {} ended{exit}, {count} {processes} with it", report.id));
     output.emit(&report);
     Ok(())
 }

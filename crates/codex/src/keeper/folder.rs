@@ -33,7 +33,7 @@ impl KeeperId {
     }
 
     /// The last four bytes of a version 7 UUID are random; the first ones are the clock.
-    fn random() -> Self {
+    pub(super) fn random() -> Self {
         let [.., a, b, c, d] = Uuid::now_v7().into_bytes();
         Self(format!("{a:02x}{b:02x}{c:02x}{d:02x}"))
     }

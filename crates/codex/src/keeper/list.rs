@@ -31,17 +31,10 @@ pub enum Condition {
     Ended(Ended),
     /// Nothing is left and nobody saw how it ended, e.g. the machine was switched off.
     Gone,
-    /// It cannot be judged from here.
-    Broken {
-        reason: Unclear,
-    },
-}
-
-/// Why a keeper cannot be judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unclear {
     /// The record cannot be read. What runs is found by its mark.
-    Record(String),
+    Broken {
+        reason: String,
+    },
     /// It was started in another pid namespace, e.g. in a container, and only there its processes can be seen. Nothing
     /// of it is ended or removed from here.
     Elsewhere,
@@ -121,8 +114,8 @@ pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, here: &Here) -> 
     let never_kept = record.as_ref().is_some_and(|record| record.keeper.is_none());
     let ended = record.as_ref().and_then(|record| record.ended.clone());
     let condition = match (broken, ended) {
-        (Some(reason), _) => Condition::Broken { reason: Unclear::Record(reason) },
-        _ if elsewhere => Condition::Broken { reason: Unclear::Elsewhere },
+        (Some(reason), _) => Condition::Broken { reason },
+        _ if elsewhere => Condition::Elsewhere,
         _ if alive.keeper.is_some() => Condition::Running,
         _ if never_kept && alive.starter.is_some() => Condition::Starting,
         _ if !processes.is_empty() => Condition::KeeperDead,
@@ -186,7 +179,7 @@ mod tests {
             ended,
         };
         let elsewhere = |case: Case| Case { pid_namespace: Some(2), ..case };
-        let unclear = Condition::Broken { reason: Unclear::Elsewhere };
+        let unclear = Condition::Elsewhere;
         let cases = [
             (case(None, None, alive, "now", None), Condition::Starting),
             (case(None, None, dead, "now", None), Condition::Gone),
@@ -250,7 +243,7 @@ mod tests {
             "codex_path": "/codex", "keeper": {"pid": 1, "start_ticks": 1}}"#;
         fs::write(path.join("record.json"), text).unwrap();
         let found = judge(KeeperFolder::at(&path).unwrap(), &ProcessTable::default(), &here());
-        let reason = Unclear::Record("it is the record of keeper ffffffff".to_owned());
+        let reason = "it is the record of keeper ffffffff".to_owned();
         assert_eq!((found.record, found.condition), (None, Condition::Broken { reason }));
     }
 }

@@ -223,8 +223,13 @@ mod tests {
 
     #[test]
     fn a_child_is_found_below_us_and_with_its_mark() {
-        let mut child =
-            std::process::Command::new("sleep").arg("1000").env(MARK, "0123abcd").spawn().unwrap();
+        // A mark of its own: several runs of the tests may share the machine.
+        let mark = KeeperId::random();
+        let mut child = std::process::Command::new("sleep")
+            .arg("1000")
+            .env(MARK, mark.as_str())
+            .spawn()
+            .unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
         let identity = ProcessIdentity::of(pid).unwrap();
@@ -239,7 +244,7 @@ mod tests {
             std::thread::yield_now();
         };
         let below: Vec<_> = table.descendants(own).iter().map(|process| process.identity).collect();
-        let marked = table.marked(&KeeperId::parse("0123abcd").unwrap());
+        let marked = table.marked(&mark);
         let above: Vec<_> =
             table.ancestry(pid).iter().map(|process| process.identity.pid).collect();
         let reused = ProcessIdentity { start_ticks: identity.start_ticks + 1, ..identity };

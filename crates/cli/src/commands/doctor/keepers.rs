@@ -76,7 +76,8 @@ pub(super) fn judge(kept: &Result<Vec<Kept>, String>) -> Check {
 fn kept(keeper: &Found, now: Timestamp) -> Kept {
     let id = keeper.id().to_string();
     match &keeper.condition {
-        Condition::Starting | Condition::Running => Kept::Alive,
+        // One in a container is that container's business.
+        Condition::Starting | Condition::Running | Condition::Elsewhere => Kept::Alive,
         Condition::KeeperDead => Kept::Orphaned { id },
         Condition::Broken { .. } => Kept::Broken { id },
         Condition::Gone => Kept::Stale,

@@ -1,7 +1,7 @@
 //! Keepers as a table for people and as JSON for programs.
 
 use jiff::Timestamp;
-use ostler_codex::keeper::{Condition, Found, State, Unclear};
+use ostler_codex::keeper::{Condition, Found, State};
 use serde_json::{Value, json};
 
 /// A terminal's usual width; a longer line would break and a table with it.
@@ -36,7 +36,7 @@ pub(super) fn as_text(found: &[Found], now: Timestamp) -> String {
 
 pub(super) fn as_json(keeper: &Found) -> Value {
     let broken = match &keeper.condition {
-        Condition::Broken { reason: Unclear::Record(reason) } => Some(reason),
+        Condition::Broken { reason } => Some(reason),
         _ => None,
     };
     let advice = is_elsewhere(keeper).then_some(ELSEWHERE_ADVICE);
@@ -53,7 +53,7 @@ pub(super) fn as_json(keeper: &Found) -> Value {
 }
 
 fn is_elsewhere(keeper: &Found) -> bool {
-    keeper.condition == Condition::Broken { reason: Unclear::Elsewhere }
+    keeper.condition == Condition::Elsewhere
 }
 
 fn state(keeper: &Found) -> &'static str {
@@ -65,8 +65,8 @@ fn state(keeper: &Found) -> &'static str {
         (Condition::KeeperDead, _) => "keeper-dead",
         (Condition::Ended(_), _) => "ended",
         (Condition::Gone, _) => "gone",
-        (Condition::Broken { reason: Unclear::Record(_) }, _) => "broken",
-        (Condition::Broken { reason: Unclear::Elsewhere }, _) => "elsewhere",
+        (Condition::Broken { .. }, _) => "broken",
+        (Condition::Elsewhere, _) => "elsewhere",
     }
 }
 
@@ -74,7 +74,7 @@ fn detail(keeper: &Found) -> String {
     let home = keeper.record.as_ref().and_then(|record| record.codex_home.as_ref());
     match &keeper.condition {
         Condition::Ended(ended) => ended.exit.to_string(),
-        Condition::Broken { reason: Unclear::Record(reason) } => reason.clone(),
+        Condition::Broken { reason } => reason.clone(),
         Condition::Gone => "nobody saw its end".to_owned(),
         _ => home.map_or_else(String::new, |home| home.display().to_string()),
     }
