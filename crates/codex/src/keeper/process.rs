@@ -233,11 +233,12 @@ mod tests {
         let pid = i32::try_from(child.id()).unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
         let identity = ProcessIdentity::of(pid).unwrap();
-        // Until it has become `sleep`, the child shows our own environment.
+        // While it becomes `sleep`, the child shows our own environment first, then for a moment none.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
         let table = loop {
             let table = ProcessTable::read().unwrap();
-            if table.get(identity).is_some_and(|process| process.name == "sleep") {
+            let is_sleep = table.get(identity).is_some_and(|process| process.name == "sleep");
+            if is_sleep && !table.marked(&mark).is_empty() {
                 break table;
             }
             assert!(std::time::Instant::now() < deadline, "sleep never started");
