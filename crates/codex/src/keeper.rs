@@ -23,18 +23,20 @@ mod run;
 mod scope;
 mod start;
 mod stop;
+mod sweep;
 mod tree;
 
 pub use detach::detach;
 pub use error::KeeperError;
 pub use folder::{KeeperFolder, KeeperId, SOCKET_PATH_LIMIT_BYTES};
-pub use list::{Condition, Found, descends_from_keeper, find, list, sweep};
+pub use list::{Condition, Found, descends_from_keeper, find, list};
 pub use process::{Process, ProcessIdentity};
 pub use record::{Ended, Exit, HowEnded, Record, SCHEMA, State};
 pub use redact::redact;
 pub use run::run;
 pub use start::{StartKeeper, start};
 pub use stop::{StopMode, StopReport, stop};
+pub use sweep::{remove, sweep};
 
 /// The variable that names the keeper in the environment of everything below it.
 pub const MARK: &str = "OSTLER_KEEPER";

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ostler_codex::keeper::sweep;
+use ostler_codex::keeper::{find, remove, sweep};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -131,4 +131,26 @@ fn what_has_ended_is_swept_when_it_is_old_enough() {
     assert_eq!(removed, expected);
     let listed = world.listed();
     assert_eq!((&listed["id"], &listed["state"]), (&json!(alive.id), &json!("running")));
+}
+
+#[test]
+fn a_folder_is_removed_once_its_keeper_has_ended_and_not_before() {
+    let world = World::new();
+    let keeper = world.start(NEWEST);
+    // Judged while it ran; what counts is how it is when it is removed.
+    let found = find(&world.root(), &keeper.id).unwrap();
+    let refused = remove(&found).unwrap_err().to_string();
+    let folder = world.root().join(&keeper.id);
+    let expected =
+        format!("cannot remove {}: its keeper has not ended; stop it first", folder.display());
+    assert_eq!(refused, expected);
+    kill(keeper.keeper, Signal::KILL);
+    wait_until("the keeper is dead", || !is_alive(keeper.keeper));
+    assert_eq!(remove(&found).unwrap_err().to_string(), expected);
+    assert_eq!(world.in_codex(&keeper, "echo alive"), "alive\n");
+
+    world.json(&["keeper", "stop", "--now", &keeper.id]);
+    remove(&found).unwrap();
+    assert!(!folder.exists());
+    remove(&found).unwrap();
 }

@@ -3,9 +3,6 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use jiff::Timestamp;
 
 use super::error::KeeperError;
 use super::folder::{KeeperFolder, KeeperId};
@@ -98,30 +95,6 @@ pub fn descends_from_keeper(root: &Path, pid: i32) -> Result<Option<KeeperId>, K
     Ok(keeper_above)
 }
 
-/// Removes the folders of keepers that ended, or were lost, at least `age` before `now`; gives what it removed.
-///
-/// A folder whose record cannot be read stays, for somebody to look at it.
-pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>, KeeperError> {
-    let mut removed = Vec::new();
-    for keeper in list(root)? {
-        let since = match &keeper.condition {
-            Condition::Ended(ended) => Some(ended.at),
-            Condition::Gone => last_change(keeper.folder.path()),
-            _ => None,
-        };
-        let old = since.is_some_and(|since| {
-            let elapsed = Duration::try_from(now.duration_since(since));
-            elapsed.is_ok_and(|elapsed| elapsed >= age)
-        });
-        if old && keeper.processes.is_empty() {
-            let path = keeper.folder.path();
-            fs::remove_dir_all(path).map_err(KeeperError::file("remove", path))?;
-            removed.push(keeper.folder.id().clone());
-        }
-    }
-    Ok(removed)
-}
-
 pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, boot_id: &str) -> Found {
     let (record, broken) = match Record::read(&folder) {
         Ok(record) if record.id == *folder.id() => (Some(record), None),
@@ -158,13 +131,10 @@ fn folders(root: &Path) -> io::Result<Vec<KeeperFolder>> {
     Ok(folders.filter_map(|path| KeeperFolder::at(&path)).collect())
 }
 
-fn last_change(path: &Path) -> Option<Timestamp> {
-    let changed = fs::metadata(path).ok()?.modified().ok()?;
-    Timestamp::try_from(changed).ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::super::process::ProcessIdentity;
     use super::super::record::{Exit, HowEnded, SCHEMA, State};
     use super::*;

@@ -1,0 +1,74 @@
+//! Taking away the folders of keepers that are no more.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::error::KeeperError;
+use super::folder::KeeperId;
+use super::list::{Condition, Found, judge, list};
+use super::process::{ProcessTable, boot_id};
+
+/// Removes the folders of keepers that ended, or were lost, at least `age` before `now`; gives what it removed.
+///
+/// A folder whose record cannot be read stays, for somebody to look at it.
+pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>, KeeperError> {
+    let mut removed = Vec::new();
+    for keeper in list(root)? {
+        let since = match &keeper.condition {
+            Condition::Ended(ended) => Some(ended.at),
+            Condition::Gone => last_change(keeper.folder.path()),
+            _ => None,
+        };
+        let old = since.is_some_and(|since| {
+            let elapsed = Duration::try_from(now.duration_since(since));
+            elapsed.is_ok_and(|elapsed| elapsed >= age)
+        });
+        if old && keeper.processes.is_empty() {
+            remove_folder(keeper.folder.path())?;
+            removed.push(keeper.folder.id().clone());
+        }
+    }
+    Ok(removed)
+}
+
+/// Removes the folder of one keeper that has ended or was lost, however long ago; any other is refused.
+///
+/// What counts is how it is now, not how it was when `found` was judged. A folder that is gone already needs nothing.
+pub fn remove(found: &Found) -> Result<(), KeeperError> {
+    let path = found.folder.path();
+    if !path.exists() {
+        return Ok(());
+    }
+    let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
+    let boot_id = boot_id().map_err(KeeperError::system("read the boot id"))?;
+    let now = judge(found.folder.clone(), &table, &boot_id);
+    let over = match &now.condition {
+        Condition::Ended(_) => true,
+        // A starter creates the folder before the record; without one, somebody may just be at it.
+        Condition::Gone => now.record.is_some(),
+        _ => false,
+    };
+    if !over || !now.processes.is_empty() {
+        let reason = "its keeper has not ended; stop it first";
+        let refused = io::Error::new(io::ErrorKind::ResourceBusy, reason);
+        return Err(KeeperError::file("remove", path)(refused));
+    }
+    remove_folder(path)
+}
+
+fn remove_folder(path: &Path) -> Result<(), KeeperError> {
+    match fs::remove_dir_all(path) {
+        // Two may tidy up at once.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result.map_err(KeeperError::file("remove", path)),
+    }
+}
+
+fn last_change(path: &Path) -> Option<Timestamp> {
+    let changed = fs::metadata(path).ok()?.modified().ok()?;
+    Timestamp::try_from(changed).ok()
+}
