@@ -17,8 +17,8 @@ use super::environment::Environment;
 /// A whole `npm` failure report with its stack trace is below 10 KB.
 const KEPT_BYTES: usize = 64 * 1024;
 
-/// Debian's name for a folder that never exists.
-const NO_HOME: &str = "/nonexistent";
+/// A folder that nobody can ever make, because what is above it is no folder. Codex run by root makes `/nonexistent`.
+const NO_HOME: &str = "/dev/null/none";
 
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,

@@ -145,7 +145,7 @@ echo "[$GH_TOKEN] [$OPENAI_API_KEY] $CODEX_HOME" >&2; exit 1"#;
             .with("GH_TOKEN", "ghp_canary0123456789")
             .with("OPENAI_API_KEY", "canary-without-a-form");
         let outcome = probe(&path, &environment).await;
-        let stderr = "[] [[OPENAI_API_KEY]] /nonexistent".to_owned();
+        let stderr = "[] [[OPENAI_API_KEY]] /dev/null/none".to_owned();
         assert_eq!(outcome, Probe::Failed { status: "exit status: 1".to_owned(), stderr });
     }
 
