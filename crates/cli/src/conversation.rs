@@ -1,7 +1,6 @@
 //! A conversation as a person sees it: one list of things that can be shown, as text for people or as NDJSON for programs.
 
 mod diff;
-mod safe;
 mod text;
 pub(crate) mod translate;
 

@@ -5,6 +5,8 @@ mod keeper;
 
 use std::process::ExitCode;
 
+use crate::terminal::{safe, tell};
+
 /// Why a command ended without doing its job. `docs/exit-codes.md` lists all codes, also those of commands to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -39,9 +41,9 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         use anstyle::{AnsiColor, Style};
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-        anstream::eprintln!("{red}error:{red:#} {}", self.message);
+        tell(&format!("{red}error:{red:#} {}", safe(&self.message)));
         if let Some(hint) = &self.hint {
-            anstream::eprintln!("  {hint}");
+            tell(&format!("  {}", safe(hint)));
         }
         ExitCode::from(self.exit as u8)
     }

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod codex_command {
     mod fixture;
+    mod hostile;
     mod interrupted;
     mod transcript;
 }

@@ -74,7 +74,7 @@ pub(crate) fn run(_: &DoctorArguments, output: Output) -> Result<ExitCode, Failu
     runtime.shutdown_background();
     let report = report?;
     if !output.is_json() {
-        output.say(&page::lay_out(&report, terminal::width()));
+        output.say_styled(&page::lay_out(&report, terminal::width()));
     }
     output.emit(&report);
     Ok(if report.problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

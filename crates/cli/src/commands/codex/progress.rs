@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use ostler_codex::binary::{InstallPhase, InstallProgress};
 
-use crate::terminal::Output;
+use crate::terminal::{self, Output};
 
 /// Fast enough for the spinner to look alive.
 const TICK: Duration = Duration::from_millis(120);
@@ -59,7 +59,7 @@ impl Progress {
             }
             Self::Lines { last } => {
                 if *last != Some(progress.phase) {
-                    anstream::eprintln!("{}", describe(progress));
+                    terminal::tell(&describe(progress));
                     *last = Some(progress.phase);
                 }
             }
