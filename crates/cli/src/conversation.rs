@@ -115,6 +115,12 @@ impl Screen {
         self.show(&Shown::Step { text });
     }
 
+    /// What a person may want to do next. Only for people: the last JSON value is the result.
+    pub(crate) fn afterword(&mut self, text: String) {
+        let text = self.writer.render(&Shown::Step { text });
+        self.output.write(&text);
+    }
+
     /// A question at the end of which the cursor waits. Only for people.
     pub(crate) fn prompt(&mut self, text: &str) {
         self.output.write(text);

@@ -1,6 +1,8 @@
 //! Where output goes: JSON on stdout when asked for, human text otherwise; colour only on a terminal.
 
+pub(crate) mod moving_line;
 mod safe;
+pub(crate) mod typed;
 
 use std::io::Write;
 
@@ -75,6 +77,12 @@ impl Output {
 pub(crate) fn tell(text: &str) {
     let mut stderr = anstream::stderr().lock();
     drop(writeln!(stderr, "{text}"));
+}
+
+/// A question on stderr, behind which the cursor waits.
+pub(crate) fn ask(question: &str) {
+    let mut stderr = anstream::stderr().lock();
+    drop(stderr.write_all(safe(question).as_bytes()).and_then(|()| stderr.flush()));
 }
 
 /// The columns of the terminal that stdout is, or `None` when it is a file or a pipe and nothing need be shortened.

@@ -32,7 +32,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::failure::{Exit, Failure};
 use crate::places::{self, Places};
-use crate::running::or_interrupted;
+use crate::running::Interruption;
 use crate::terminal::{self, Output};
 use borrowed_home::BorrowedHome;
 use check::{Check, Name, Report};
@@ -68,7 +68,7 @@ pub(crate) fn run(_: &DoctorArguments, output: Output) -> Result<ExitCode, Failu
         let progress = Progress::new(output);
         let examination = async { Ok(patient.report(examine(&patient, &progress).await)) };
         // Dropping the examination ends Codex and removes the scratch folder.
-        or_interrupted(examination).await
+        Interruption::listen()?.or(examination).await
     });
     // Whatever is stuck in the file system is not waited for.
     runtime.shutdown_background();
