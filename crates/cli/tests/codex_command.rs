@@ -5,5 +5,6 @@ mod codex_command {
     mod fixture;
     mod hostile;
     mod interrupted;
+    mod on_terminal;
     mod transcript;
 }
