@@ -6,7 +6,9 @@ mod client;
 mod codex;
 pub mod reader;
 mod stage;
+mod terminal;
 
 pub use client::{Client, Question};
 pub use codex::{OLDEST, VERSIONS, codex_binary};
 pub use stage::{KeptCodex, Stage};
+pub use terminal::Terminal;

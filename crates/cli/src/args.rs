@@ -1,8 +1,11 @@
 //! What the user typed.
 
 use clap::{Parser, Subcommand};
+use serde_json::json;
 
 use crate::commands::{codex, completions, demo, doctor, keeper};
+use crate::failure::Exit;
+use crate::terminal::Output;
 
 /// Keeps OpenAI Codex at work.
 #[derive(Debug, Parser)]
@@ -30,6 +33,18 @@ pub(crate) enum Command {
     Completions(completions::CompletionsArguments),
 }
 
+/// Ends the process when there is nothing to run: help was asked for, or the words make no sense.
 pub(crate) fn parse() -> Arguments {
-    Arguments::parse()
+    Arguments::try_parse().unwrap_or_else(|error| {
+        // Whether JSON is wanted cannot be read from words that make no sense; the word itself says enough.
+        let json = std::env::args_os().any(|argument| argument == "--json");
+        if error.use_stderr() {
+            let text = error.render().to_string();
+            let (message, hint) = text.trim_end().split_once("\n\n").unwrap_or((&text, ""));
+            let message = message.trim().trim_start_matches("error: ");
+            let error = json!({ "exit": Exit::Usage as u8, "message": message, "hint": hint });
+            Output::new(json).emit(&json!({ "error": error }));
+        }
+        error.exit()
+    })
 }

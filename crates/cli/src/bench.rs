@@ -1,16 +1,22 @@
 //! What a command works with: where our files are, what the config says, which Codex there is.
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use ostler_codex::binary::{
-    Cache, CacheError, Environment, Installed, Passed, Resolution, Settings, VersionRequest,
-    resolve,
+    Cache, CacheError, Environment, InstallOutcome, Installed, Installer, Passed, Resolution,
+    Settings, VersionRequest, resolve,
 };
 
+use crate::commands::codex::progress::Progress;
 use crate::failure::{Exit, Failure};
 use crate::places::{self, Places};
+use crate::running::Interruption;
 use crate::settings::ConfigFile;
-use crate::terminal::Output;
+use crate::terminal::{self, Output, typed};
+
+/// The newest that all tests run on.
+pub(crate) const FETCHED_VERSION: &str = "0.166.0";
 
 /// What is laid out before the work begins.
 pub(crate) struct Bench {
@@ -41,11 +47,42 @@ impl Bench {
         Settings { path: codex.expanded_path(self.home.as_deref()), version: codex.version.clone() }
     }
 
-    /// The Codex in use; the person is told what was passed over on the way to it.
+    /// The Codex in use. Where there is none, a person at a terminal is offered one.
     pub(crate) async fn resolve(&self) -> Result<Resolution, Failure> {
+        match self.find().await {
+            Err(failure) if failure.exit == Exit::NotFound && self.is_attended() => {
+                if !offer(&failure).await {
+                    return Err(failure);
+                }
+                Interruption::listen()?.or(self.install(&fetched_version()?)).await?;
+                self.find().await
+            }
+            found => found,
+        }
+    }
+
+    /// The Codex in use; the person is told what was passed over on the way to it.
+    pub(crate) async fn find(&self) -> Result<Resolution, Failure> {
         let resolution = resolve(&self.settings(), &self.cache, &self.environment).await?;
         self.tell_passed(&resolution.passed);
         Ok(resolution)
+    }
+
+    /// Makes a version be there, and shows how that goes.
+    pub(crate) async fn install(
+        &self,
+        request: &VersionRequest,
+    ) -> Result<InstallOutcome, Failure> {
+        let installer = Installer::new(self.cache.clone(), self.environment.clone());
+        let mut progress = Progress::new(self.output);
+        let outcome = installer.install(request, &mut |step| progress.show(&step)).await;
+        drop(progress);
+        Ok(outcome?)
+    }
+
+    /// Whether there is somebody to ask. The question goes to stderr: stdout may be read by a script.
+    fn is_attended(&self) -> bool {
+        !self.output.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
     pub(crate) fn tell_passed(&self, passed: &[Passed]) {
@@ -77,4 +114,19 @@ impl Bench {
             _ => path.display().to_string(),
         }
     }
+}
+
+/// The version that is fetched when there is no Codex at all.
+pub(crate) fn fetched_version() -> Result<VersionRequest, Failure> {
+    FETCHED_VERSION.parse().map_err(|error| {
+        Failure::new(Exit::Failed, format!("cannot name the version to fetch: {error}"))
+    })
+}
+
+/// Anything but a yes is a no, also the end of input.
+async fn offer(failure: &Failure) -> bool {
+    let mut lines = typed::lines();
+    terminal::ask(&format!("{}; fetch {FETCHED_VERSION} from npm now? [y/N] ", failure.message));
+    let answer = lines.recv().await.unwrap_or_default();
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

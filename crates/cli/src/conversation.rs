@@ -1,7 +1,6 @@
 //! A conversation as a person sees it: one list of things that can be shown, as text for people or as NDJSON for programs.
 
 mod diff;
-mod safe;
 mod text;
 pub(crate) mod translate;
 
@@ -114,6 +113,12 @@ impl Screen {
 
     pub(crate) fn step(&mut self, text: String) {
         self.show(&Shown::Step { text });
+    }
+
+    /// What a person may want to do next. Only for people: the last JSON value is the result.
+    pub(crate) fn afterword(&mut self, text: String) {
+        let text = self.writer.render(&Shown::Step { text });
+        self.output.write(&text);
     }
 
     /// A question at the end of which the cursor waits. Only for people.

@@ -5,6 +5,10 @@ mod keeper;
 
 use std::process::ExitCode;
 
+use serde_json::json;
+
+use crate::terminal::{Output, safe, tell};
+
 /// Why a command ended without doing its job. `docs/exit-codes.md` lists all codes, also those of commands to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -35,14 +39,17 @@ impl Failure {
         self
     }
 
-    /// Tells the person on stderr and gives the exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+    /// Tells the person on stderr, a program that asked for JSON on stdout, and gives the exit code.
+    pub(crate) fn report(&self, output: Output) -> ExitCode {
         use anstyle::{AnsiColor, Style};
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-        anstream::eprintln!("{red}error:{red:#} {}", self.message);
+        tell(&format!("{red}error:{red:#} {}", safe(&self.message)));
         if let Some(hint) = &self.hint {
-            anstream::eprintln!("  {hint}");
+            tell(&format!("  {}", safe(hint)));
         }
-        ExitCode::from(self.exit as u8)
+        let Self { exit, message, hint } = self;
+        let exit = *exit as u8;
+        output.emit(&json!({ "error": { "exit": exit, "message": message, "hint": hint } }));
+        ExitCode::from(exit)
     }
 }

@@ -17,7 +17,11 @@ pub(crate) fn start() -> Result<(), Failure> {
         Failure::new(Exit::Usage, format!("{VARIABLE} cannot be read: {error}"))
             .hint("use a level such as debug, or targets such as ostler_codex::peer=trace")
     })?;
-    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        // It would tell of a stderr that cannot be written on that very stderr, and panic.
+        .log_internal_errors(false);
     tracing_subscriber::registry().with(lines).with(targets).init();
     Ok(())
 }

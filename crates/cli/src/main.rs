@@ -15,8 +15,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = args::parse();
+    let output = terminal::Output::new(arguments.json);
     match logging::start().and_then(|()| commands::run(arguments)) {
         Ok(code) => code,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(output),
     }
 }

@@ -3,22 +3,52 @@
 use std::path::PathBuf;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
 
 /// Runs the work until it is done, or drops it when the person ends the command.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    runtime()?.block_on(or_interrupted(work))
+    runtime()?.block_on(async { Interruption::listen()?.or(work).await })
 }
 
-/// The same inside a runtime, for commands that have something to clean up afterwards.
-pub(crate) async fn or_interrupted<T>(
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    tokio::select! {
-        result = work => result,
-        failure = interrupted() => Err(failure),
+/// Ctrl-C, a polite kill, or the end of the terminal.
+///
+/// From the moment it listens none of them ends the process any more, so whoever makes one has it for the whole command
+/// and does all waiting below [`Interruption::or`]. A signal that comes between two of these is not lost.
+pub(crate) struct Interruption {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Interruption {
+    /// Only inside a runtime.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| {
+                Failure::new(Exit::Failed, format!("cannot listen for signals: {error}"))
+            })
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hangup: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// Does the work, or drops it when the person ends the command.
+    pub(crate) async fn or<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            result = work => return result,
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+        Err(Failure::new(Exit::CtrlC, "interrupted"))
     }
 }
 
@@ -28,24 +58,6 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot start the runtime: {error}")))
-}
-
-/// Waits for Ctrl-C, a polite kill, or the end of the terminal.
-async fn interrupted() -> Failure {
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let listening: Result<Vec<_>, _> = kinds.into_iter().map(signal).collect();
-    let Ok(mut listening) = listening else {
-        return Failure::new(Exit::Failed, "cannot listen for signals");
-    };
-    let [first, second, third] = listening.as_mut_slice() else {
-        return Failure::new(Exit::Failed, "cannot listen for signals");
-    };
-    tokio::select! {
-        _ = first.recv() => {}
-        _ = second.recv() => {}
-        _ = third.recv() => {}
-    }
-    Failure::new(Exit::CtrlC, "interrupted")
 }
 
 /// Our own binary, which every keeper is started from.

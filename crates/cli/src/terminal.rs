@@ -1,8 +1,14 @@
 //! Where output goes: JSON on stdout when asked for, human text otherwise; colour only on a terminal.
 
+pub(crate) mod moving_line;
+mod safe;
+pub(crate) mod typed;
+
 use std::io::Write;
 
 use serde::Serialize;
+
+pub(crate) use safe::safe;
 
 /// How this run speaks.
 #[derive(Debug, Clone, Copy)]
@@ -19,10 +25,16 @@ impl Output {
         self.json
     }
 
-    /// Human text: stdout normally, stderr when stdout carries JSON. A closed pipe is not an error.
+    /// Human text: stdout normally, stderr when stdout carries JSON. A closed pipe is not an error. What a terminal would
+    /// obey is made visible: paths, keys and the words of other programs may hold anything.
     pub(crate) fn say(self, text: &str) {
+        self.say_styled(&safe(text));
+    }
+
+    /// The same for text with colours of ours, in which whatever is not ours has gone through [`safe`].
+    pub(crate) fn say_styled(self, text: &str) {
         if self.json {
-            anstream::eprintln!("{text}");
+            tell(text);
         } else {
             let mut stdout = anstream::stdout().lock();
             // The reader may have gone (`ostler … | head`); there is nobody left to tell.
@@ -46,7 +58,7 @@ impl Output {
     pub(crate) fn note(self, text: &str) {
         use anstyle::{AnsiColor, Style};
         let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
-        anstream::eprintln!("{yellow}note:{yellow:#} {text}");
+        tell(&format!("{yellow}note:{yellow:#} {}", safe(text)));
     }
 
     /// One JSON value on its own line, only when `--json` was given.
@@ -59,6 +71,18 @@ impl Output {
             drop(writeln!(stdout, "{text}"));
         }
     }
+}
+
+/// A line on stderr. When even that cannot be written there is nowhere left to say so, and the exit code counts.
+pub(crate) fn tell(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    drop(writeln!(stderr, "{text}"));
+}
+
+/// A question on stderr, behind which the cursor waits.
+pub(crate) fn ask(question: &str) {
+    let mut stderr = anstream::stderr().lock();
+    drop(stderr.write_all(safe(question).as_bytes()).and_then(|()| stderr.flush()));
 }
 
 /// The columns of the terminal that stdout is, or `None` when it is a file or a pipe and nothing need be shortened.

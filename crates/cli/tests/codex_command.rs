@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod codex_command {
     mod fixture;
+    mod hostile;
     mod interrupted;
+    mod on_terminal;
     mod transcript;
 }

@@ -3,27 +3,23 @@
 //! Codex, its home, the workspace and the model are the demo's own; the user's `~/.codex` is neither read nor written.
 
 mod answers;
+mod incoming;
 mod stage;
 mod turn;
 
 use std::process::ExitCode;
 
 use clap::Args;
-use ostler_codex::binary::{Installer, VersionRequest};
-use ostler_codex::keeper::{self, StopMode};
+use ostler_codex::binary::VersionRequest;
 
-use crate::bench::Bench;
-use crate::commands::codex::progress::Progress;
+use crate::bench::{Bench, FETCHED_VERSION, fetched_version};
 use crate::conversation::{Screen, Shown};
 use crate::failure::{Exit, Failure};
-use crate::running;
+use crate::running::{self, Interruption};
 use crate::terminal::Output;
 use answers::Answers;
 use stage::Stage;
 use turn::Outcome;
-
-/// The version that is fetched when there is no Codex at all: the newest that all tests run on.
-const FETCHED_VERSION: &str = "0.166.0";
 
 const PROMPT: &str = "Guests laugh at our sign. Please check sign.txt and put it right.";
 
@@ -40,19 +36,32 @@ pub(crate) struct DemoArguments {
 pub(crate) fn run(arguments: &DemoArguments, output: Output) -> Result<ExitCode, Failure> {
     let bench = Bench::lay_out(output)?;
     running::runtime()?.block_on(async {
+        let mut interruption = Interruption::listen()?;
         let mut screen = Screen::new(output);
-        let codex = running::or_interrupted(codex(&bench, arguments, &mut screen)).await?;
-        let stage = Stage::set(&bench, codex, &mut screen).await?;
+        let codex = interruption.or(codex(&bench, arguments, &mut screen)).await?;
+        let mut stage = interruption.or(Stage::set(&bench, &mut screen)).await?;
         screen.stand_in(&stage.workspace().display().to_string());
-        let mut answers = Answers::choose(arguments.yes, &mut screen);
-        let work = turn::play(&stage, PROMPT, &mut answers, &mut screen);
-        let outcome = running::or_interrupted(work).await;
-        // Whatever came out, nothing of the demo's Codex may be left running.
-        let ended = keeper::stop(stage.keeper(), StopMode::Now).await;
+        let work = perform(&mut stage, codex, arguments, &mut screen);
+        let outcome = interruption.or(work).await;
+        // Whatever came out, nothing of the demo's Codex may be left running. What it wrote before it failed is kept.
+        let failed = outcome.as_ref().is_err_and(|failure| failure.exit == Exit::Failed);
+        let ended = stage.clear(failed).await;
         let outcome = outcome?;
         ended?;
         conclude(&stage, &outcome, &mut screen)
     })
+}
+
+async fn perform(
+    stage: &mut Stage,
+    codex: stage::Codex,
+    arguments: &DemoArguments,
+    screen: &mut Screen,
+) -> Result<Outcome, Failure> {
+    let keeper = stage.start_keeper(codex).await?;
+    screen.step(format!("keeper {} owns a codex app-server", keeper.id()));
+    let mut answers = Answers::choose(arguments.yes, screen);
+    turn::play(stage, &keeper.folder.socket(), PROMPT, &mut answers, screen).await
 }
 
 /// The Codex in use; if there is none, one is fetched.
@@ -63,7 +72,7 @@ async fn codex(
 ) -> Result<stage::Codex, Failure> {
     let wanted = match &arguments.codex {
         Some(request) => Some(request.clone()),
-        None => match bench.resolve().await {
+        None => match bench.find().await {
             Ok(found) => {
                 let version = found.version.to_string();
                 screen.step(format!("Codex {version} from {}", found.path.display()));
@@ -78,16 +87,10 @@ async fn codex(
         None => {
             screen
                 .step(format!("no Codex on this machine yet: fetching {FETCHED_VERSION} from npm"));
-            FETCHED_VERSION.parse().map_err(|error| {
-                Failure::new(Exit::Failed, format!("cannot name the version to fetch: {error}"))
-            })?
+            fetched_version()?
         }
     };
-    let installer = Installer::new(bench.cache.clone(), bench.environment.clone());
-    let mut progress = Progress::new(bench.output);
-    let installed = installer.install(&request, &mut |step| progress.show(&step)).await;
-    drop(progress);
-    let installed = installed?.installed;
+    let installed = bench.install(&request).await?.installed;
     let version = installed.version.to_string();
     screen.step(format!("Codex {version} in {}", installed.folder.display()));
     Ok(stage::Codex { path: installed.binary, version })
@@ -122,7 +125,7 @@ fn conclude(stage: &Stage, outcome: &Outcome, screen: &mut Screen) -> Result<Exi
         (true, 0, text)
     };
     screen.show(&Shown::Result { ok, text, workspace: stage.workspace().display().to_string() });
-    screen.step(format!("look at it: {}", stage.workspace().display()));
-    screen.step("your own Codex: `codex login`, then `ostler doctor`".to_owned());
+    screen.afterword(format!("look at it: {}", stage.workspace().display()));
+    screen.afterword("your own Codex: `codex login`, then `ostler doctor`".to_owned());
     Ok(ExitCode::from(exit))
 }

@@ -1,9 +1,11 @@
 //! `ostler doctor`: is this machine fit to run Codex, and if not, what to do.
 //!
 //! Every check first gathers facts, each gathering with a deadline of its own, and then judges them; judging is pure.
-//! Codex is looked at as it would run: the same binary, the same `CODEX_HOME`, the environment that a keeper gives it.
+//! Codex is looked at as it would run: the same binary, the user's own config and login, the environment that a keeper
+//! gives it. Its home is a scratch folder with links to those files, because Codex writes into its home as it starts.
 
 mod binary;
+mod borrowed_home;
 mod check;
 mod config;
 mod folder;
@@ -30,8 +32,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::failure::{Exit, Failure};
 use crate::places::{self, Places};
-use crate::running::or_interrupted;
+use crate::running::Interruption;
 use crate::terminal::{self, Output};
+use borrowed_home::BorrowedHome;
 use check::{Check, Name, Report};
 use config::OwnConfig;
 use folder::{Folder, Missing};
@@ -48,7 +51,8 @@ const RESOLVE_DEADLINE: Duration = Duration::from_secs(25);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Codex is started for a moment, in your own CODEX_HOME; no task is run and nothing is sent to a model.
+Codex is started for a moment, with your own config and login; no task is run, nothing is sent to a model and
+nothing is written into your CODEX_HOME.
 Exit code: 0 if there is no problem (warnings do not count), 1 if there is one.")]
 pub(crate) struct DoctorArguments {}
 
@@ -64,13 +68,13 @@ pub(crate) fn run(_: &DoctorArguments, output: Output) -> Result<ExitCode, Failu
         let progress = Progress::new(output);
         let examination = async { Ok(patient.report(examine(&patient, &progress).await)) };
         // Dropping the examination ends Codex and removes the scratch folder.
-        or_interrupted(examination).await
+        Interruption::listen()?.or(examination).await
     });
     // Whatever is stuck in the file system is not waited for.
     runtime.shutdown_background();
     let report = report?;
     if !output.is_json() {
-        output.say(&page::lay_out(&report, terminal::width()));
+        output.say_styled(&page::lay_out(&report, terminal::width()));
     }
     output.emit(&report);
     Ok(if report.problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -185,21 +189,53 @@ async fn codex(
         checks.extend(TOLD.map(|name| Check::not_looked_at(name, "there is no Codex to ask")));
         return checks;
     };
-    let start = Start {
-        codex: resolution.path.clone(),
-        environment: session::environment(&patient.variables, patient.named_codex_home.clone()),
-        ground: scratch.map(ground).map_err(Clone::clone),
-        bubblewrap,
-    };
-    match apart(session::TALK_DEADLINE, session::talk(start)).await {
-        Ok(session) => checks.extend(judge_session(&session, &resolution, patient)),
-        Err(stuck) => checks.extend(TOLD.map(|name| Check::problem(name, &stuck))),
+    match borrow_home(patient, scratch).await {
+        Ok((ground, home)) => {
+            let start = Start {
+                codex: resolution.path.clone(),
+                environment: patient.environment.for_codex(Some(home.path.clone())),
+                ground,
+                bubblewrap,
+            };
+            let session = apart(session::TALK_DEADLINE, session::talk(start)).await;
+            let told = match session {
+                Ok(session) => judge_session(&session, &resolution, patient, &home),
+                Err(stuck) => TOLD.map(|name| Check::problem(name, &stuck)).to_vec(),
+            };
+            checks.extend(told.into_iter().map(|check| Check {
+                found: home.name_the_real(&check.found),
+                advice: check.advice.as_deref().map(|advice| home.name_the_real(advice)),
+                ..check
+            }));
+        }
+        Err(why) => checks.extend(TOLD.map(|name| {
+            Check::problem(name, format!("cannot be tried: {why}"))
+                .advise("make the state folder writable, and look again")
+        })),
     }
     TOLD.iter().for_each(|name| progress.done(*name));
     checks
 }
 
-fn judge_session(session: &Session, resolution: &Resolution, patient: &Patient) -> Vec<Check> {
+/// Where Codex is started, and the home that it is started with.
+async fn borrow_home(
+    patient: &Patient,
+    scratch: Result<&Scratch, &String>,
+) -> Result<(Ground, BorrowedHome), String> {
+    let scratch = scratch.map_err(Clone::clone)?;
+    let ground = Ground { workspace: scratch.workspace(), outside: scratch.outside() };
+    let (folder, real) = (scratch.codex_home(), patient.codex_home());
+    let is_named = patient.named_codex_home.is_some();
+    let home = blocking(move || BorrowedHome::lay_out(folder, real, is_named)).await?;
+    Ok((ground, home.map_err(|error| error.to_string())?))
+}
+
+fn judge_session(
+    session: &Session,
+    resolution: &Resolution,
+    patient: &Patient,
+    home: &BorrowedHome,
+) -> Vec<Check> {
     let start = session::judge_start(session, &resolution.path, &resolution.version);
     let Session::Talked(talk) = session else {
         let told = [Name::Login, Name::Sandbox, Name::CodexConfig];
@@ -209,14 +245,16 @@ fn judge_session(session: &Session, resolution: &Resolution, patient: &Patient) 
     };
     let sandbox = match &talk.sandbox {
         Ok(trial) => sandbox::judge(trial),
-        Err(why) => Check::problem(Name::Sandbox, format!("cannot be tried: {why}"))
-            .advise("make the state folder writable, and look again"),
+        Err(why) => {
+            Check::problem(Name::Sandbox, format!("cannot be tried: {why}")).advise("look again")
+        }
     };
-    let home = patient.codex_home();
+    let config = talk.config.clone().with_words(|words| home.name_the_real(words));
+    let place = patient.codex_home();
     vec![
         start,
         login::judge(&talk.account),
-        config::judge_codex(&talk.config, home.as_deref()),
+        config::judge_codex(&config, place.as_deref()),
         sandbox,
     ]
 }
@@ -253,10 +291,6 @@ fn settings(own: &OwnConfig, home: Option<&Path>) -> Settings {
     };
     let codex = &reading.config.codex;
     Settings { path: codex.expanded_path(home), version: codex.version.clone() }
-}
-
-fn ground(scratch: &Scratch) -> Ground {
-    Ground { workspace: scratch.workspace(), outside: scratch.outside() }
 }
 
 /// Work that the file system may hold up for ever, on a thread that is then left behind.

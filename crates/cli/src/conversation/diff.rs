@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::safe::safe;
+use crate::terminal::safe;
 
 /// Lines of one file's diff that are shown; the whole stands in the task's diff.
 const DIFF_LINES: usize = 60;

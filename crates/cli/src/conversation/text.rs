@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::safe::safe;
 use super::{FileShown, Shown, diff};
+use crate::terminal::safe;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -97,11 +97,12 @@ impl Writer {
                 files.iter().try_for_each(|file| self.file_change(out, file))
             }
             Shown::Answer { decision, by } => {
+                let (decision, by) = (safe(decision), safe(by));
                 writeln!(out, "{YELLOW}▌{YELLOW:#} {BOLD}{decision}{BOLD:#} {DIM}({by}){DIM:#}\n")
             }
             Shown::FileChange { status, files, .. } => {
                 if status != "completed" {
-                    writeln!(out, "{RED}file change {status}{RED:#}")?;
+                    writeln!(out, "{RED}file change {}{RED:#}", safe(status))?;
                 }
                 for file in files {
                     match self.asked.iter().position(|asked| asked == file) {
@@ -129,9 +130,11 @@ impl Writer {
                 turn_done(out, status, error.as_deref())
             }
             Shown::Result { ok: true, text, .. } => {
+                let text = safe(text);
                 writeln!(out, "\n{GREEN}{BOLD}✓{BOLD:#}{GREEN:#} {BOLD}{text}{BOLD:#}")
             }
             Shown::Result { ok: false, text, .. } => {
+                let text = safe(text);
                 writeln!(out, "\n{RED}{BOLD}✗{BOLD:#}{RED:#} {BOLD}{text}{BOLD:#}")
             }
         }
@@ -141,7 +144,7 @@ impl Writer {
 impl Writer {
     fn file_change(&self, out: &mut String, file: &FileShown) -> std::fmt::Result {
         let path = self.short(&file.path);
-        writeln!(out, "{BOLD}±{BOLD:#} {path} {DIM}({}){DIM:#}", file.change)?;
+        writeln!(out, "{BOLD}±{BOLD:#} {path} {DIM}({}){DIM:#}", safe(&file.change))?;
         out.push_str(&diff::coloured(&file.diff, &file.change));
         Ok(())
     }
@@ -162,7 +165,7 @@ fn command_done(
     let (mark, end) = match (status, exit_code) {
         ("completed", Some(0) | None) => (GREEN, "ok".to_owned()),
         (_, Some(code)) => (RED, format!("exit {code}")),
-        (status, None) => (RED, status.to_owned()),
+        (status, None) => (RED, safe(status).into_owned()),
     };
     let took = duration_ms.map(|ms| format!(", {ms} ms")).unwrap_or_default();
     let command = safe(command);
@@ -182,9 +185,9 @@ fn output_lines(out: &mut String, output: &str) -> std::fmt::Result {
 
 fn turn_done(out: &mut String, status: &str, error: Option<&str>) -> std::fmt::Result {
     match error {
-        Some(error) => writeln!(out, "{RED}turn {status}:{RED:#} {}", safe(error)),
+        Some(error) => writeln!(out, "{RED}turn {}:{RED:#} {}", safe(status), safe(error)),
         None if status == "completed" => Ok(()),
-        None => writeln!(out, "{YELLOW}turn {status}{YELLOW:#}"),
+        None => writeln!(out, "{YELLOW}turn {}{YELLOW:#}", safe(status)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::world::{VERSIONS, World};
+use super::world::{Diagnosis, VERSIONS, World};
 
 const PROVIDER: &str = "# mine\nmodel_provider = \"local\"\n[model_providers.local]\nname = \"local\"\n\
                         base_url = \"http://127.0.0.1:9/v1\"\nwire_api = \"responses\"\n";
@@ -32,9 +32,38 @@ fn a_machine_that_is_well_has_nothing_but_ok() {
         let login = ["ok", "the configured model provider needs none", ""];
         assert_eq!(diagnosis.check("login"), login);
 
-        assert_eq!(world.files(), before, "the doctor left something behind");
-        let config = fs::read_to_string(world.path("codex-home/config.toml")).unwrap();
-        assert_eq!(config, PROVIDER, "the doctor changed Codex's config");
+        assert_eq!(world.files(), before, "{version}: the doctor left something behind");
+    }
+}
+
+/// Codex fills its home as soon as it starts; the user's own stays as it is, and one that is not there is not made.
+#[test]
+fn the_user_s_codex_home_is_read_and_not_written() {
+    for version in VERSIONS {
+        let world = World::with(version);
+        let home = world.path(".codex");
+        fs::rename(world.path("codex-home"), &home).unwrap();
+        world.write(".codex/config.toml", "model_instructions_file = \"mine.md\"\n");
+        world.write(".codex/mine.md", "Be brief.\n");
+        world.write(".codex/auth.json", r#"{"OPENAI_API_KEY": "sk-canary0123456789abcdef"}"#);
+        let before = world.files();
+        let doctor = || {
+            let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
+            command.args(["doctor", "--json"]).env_remove("CODEX_HOME");
+            Diagnosis::read(&command.output().unwrap(), &world.path(""))
+        };
+
+        let diagnosis = doctor();
+
+        assert_eq!(diagnosis.complaints(), [], "{version}: {}", diagnosis.text);
+        assert_eq!(diagnosis.check("login"), ["ok", "an API key", ""], "{version}");
+        assert_eq!(world.files(), before, "{version}: the doctor wrote into the home");
+
+        fs::remove_dir_all(&home).unwrap();
+        let before = world.files();
+        let diagnosis = doctor();
+        assert_eq!(diagnosis.complaints(), [("login", "warning")], "{}", diagnosis.text);
+        assert_eq!(world.files(), before, "{version}: the doctor made a home");
     }
 }
 

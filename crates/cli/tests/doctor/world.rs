@@ -81,20 +81,26 @@ impl World {
         Diagnosis::read(&self.ostler(&["doctor", "--json"]), self.folder.path())
     }
 
-    /// Everything but what Codex keeps for itself.
-    pub(super) fn files(&self) -> Vec<String> {
-        let mut found = Vec::new();
+    /// Everything there is, Codex's home included, with what stands in the files.
+    pub(super) fn files(&self) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                found.push(path.strip_prefix(self.folder.path()).unwrap().display().to_string());
-                if path.is_dir() && !path.ends_with("codex-home") {
+                let entry = entry.unwrap();
+                let (path, kind) = (entry.path(), entry.file_type().unwrap());
+                let content = if kind.is_file() {
+                    String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()
+                } else {
+                    format!("{kind:?}")
+                };
+                let name = path.strip_prefix(self.folder.path()).unwrap().display().to_string();
+                found.insert(name, content);
+                if kind.is_dir() {
                     folders.push(path);
                 }
             }
         }
-        found.sort();
         found
     }
 }

@@ -1,5 +1,6 @@
 //! Runs one short-lived command to its end: own process group, bounded output, and a deadline.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -16,8 +17,8 @@ use super::environment::Environment;
 /// A whole `npm` failure report with its stack trace is below 10 KB.
 const KEPT_BYTES: usize = 64 * 1024;
 
-/// Debian's name for a folder that never exists.
-const NO_HOME: &str = "/nonexistent";
+/// A folder that nobody can ever make, because what is above it is no folder. Codex run by root makes `/nonexistent`.
+const NO_HOME: &str = "/dev/null/none";
 
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
@@ -31,21 +32,24 @@ pub(crate) enum Run {
     NotStarted(io::Error),
 }
 
-/// A command with exactly the given environment.
+/// A command with all of the given environment: for npm, which needs the user's credentials for their registry.
 pub(crate) fn command(program: &Path, environment: &Environment) -> Command {
-    let mut command = Command::new(program);
-    command
-        .env_clear()
-        .envs(environment.variables().iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null());
-    command
+    with_variables(program, environment.variables().iter().cloned())
 }
 
-/// A command of Codex itself, with a home that does not exist: even `codex --version` would otherwise write into the
-/// user's (0.125.0 to 0.166.0, test `the_demo_changes_a_file_after_an_approval`). All versions do without.
+/// A command of what is said to be Codex, with what Codex may see and a home that does not exist: even
+/// `codex --version` would otherwise write into the user's (0.125.0 to 0.166.0, test
+/// `the_demo_changes_a_file_after_an_approval`). All versions do without.
 pub(crate) fn codex_command(codex: &Path, environment: &Environment) -> Command {
-    let mut command = command(codex, environment);
-    command.env("CODEX_HOME", NO_HOME);
+    with_variables(codex, environment.for_codex(Some(NO_HOME.into())))
+}
+
+fn with_variables(
+    program: &Path,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(variables).stdin(Stdio::null());
     command
 }
 

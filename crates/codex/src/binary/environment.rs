@@ -6,6 +6,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::keeper::environment::{EnvironmentRule, codex_environment};
+use crate::keeper::{KeeperId, MARK};
+
 /// The variables that `npm` and `codex` are started with. Only the door that reads the real one makes this.
 #[derive(Clone, Default)]
 pub struct Environment {
@@ -40,6 +43,18 @@ impl Environment {
             .filter(|folder| folder.is_absolute())
             .map(|folder| folder.join(name))
             .find(|candidate| is_executable_file(candidate))
+    }
+
+    /// What a Codex that is only asked something may see: the same as below a keeper, but without a keeper's mark.
+    #[must_use]
+    pub fn for_codex(&self, codex_home: Option<PathBuf>) -> Vec<(OsString, OsString)> {
+        let rule = EnvironmentRule { codex_home, ..EnvironmentRule::default() };
+        let Some(nobody) = KeeperId::parse("00000000") else {
+            return Vec::new();
+        };
+        let mut built = codex_environment(&self.variables, &rule, &nobody).variables;
+        built.retain(|(name, _)| name != MARK);
+        built
     }
 
     pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
@@ -77,6 +92,18 @@ mod tests {
         assert_eq!(environment.find_executable("codex"), Some(real.join("codex")));
         assert_eq!(environment.find_executable("npm"), None);
         assert_eq!(Environment::default().find_executable("codex"), None);
+    }
+
+    #[test]
+    fn codex_sees_what_it_sees_below_a_keeper_without_the_mark() {
+        let environment = Environment::default()
+            .with("PATH", "/bin")
+            .with("GH_TOKEN", "ghp_x")
+            .with(MARK, "0123abcd")
+            .with("CODEX_HOME", "/old");
+        let expected = [("PATH", "/bin"), ("CODEX_HOME", "/new"), ("RUST_LOG", "warn")];
+        let expected = expected.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        assert_eq!(environment.for_codex(Some("/new".into())), expected);
     }
 
     #[test]

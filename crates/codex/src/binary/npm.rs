@@ -14,6 +14,7 @@ use super::child::{self, Finished, Run};
 use super::environment::Environment;
 use super::manifest::PackageRecord;
 use super::platform::Platform;
+use crate::keeper::redact;
 pub use report::NpmFailure;
 
 const PACKAGE: &str = "@openai/codex";
@@ -120,7 +121,7 @@ impl<'a> Npm<'a> {
             Run::Finished(finished) if finished.status.success() => Ok(finished),
             Run::Finished(finished) => Err(NpmError::Failed {
                 failure: NpmFailure::read(&finished.stderr, finished.status),
-                stderr: report::tail(&finished.stderr),
+                stderr: report::tail(&redact(&finished.stderr, self.environment.variables())),
             }),
             Run::TimedOut => Err(NpmError::TimedOut { after: deadline }),
             Run::NotStarted(source) => Err(self.not_started(source)),

@@ -10,6 +10,7 @@ use semver::Version;
 use super::child::{self, Run};
 use super::environment::Environment;
 use super::version::{OLDEST, first_version_in};
+use crate::keeper::redact;
 
 /// `codex --version` takes about 0.1 s; a cold disk or a loaded machine takes seconds.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -77,18 +78,19 @@ async fn probe_within(path: &Path, environment: &Environment, deadline: Duration
     if !finished.status.success() {
         return Probe::Failed {
             status: finished.status.to_string(),
-            stderr: quote(&finished.stderr),
+            stderr: quote(&finished.stderr, environment),
         };
     }
     match first_version_in(&finished.stdout) {
-        None => Probe::Unparsable { output: quote(&finished.stdout) },
+        None => Probe::Unparsable { output: quote(&finished.stdout, environment) },
         Some(version) if version < OLDEST => Probe::TooOld { version },
         Some(version) => Probe::Fits { version },
     }
 }
 
-fn quote(text: &str) -> String {
-    text.trim().chars().take(QUOTED_CHARS).collect()
+/// Without secrets, before anything is cut: half a secret would not be recognised.
+pub(super) fn quote(text: &str, environment: &Environment) -> String {
+    redact(text, environment.variables()).trim().chars().take(QUOTED_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -129,6 +131,22 @@ mod tests {
         check("#!/bin/sh\necho hello", 0o755, Probe::Unparsable { output }).await;
         let nowhere = Path::new("/no/such/codex");
         assert_eq!(probe(nowhere, &Environment::default()).await, Probe::NotFound);
+    }
+
+    #[tokio::test]
+    async fn a_secret_reaches_neither_the_binary_nor_the_quote() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("codex");
+        let script = r#"#!/bin/sh
+echo "[$GH_TOKEN] [$OPENAI_API_KEY] $CODEX_HOME" >&2; exit 1"#;
+        script::write(&path, script, 0o755);
+        let environment = Environment::default()
+            .with("PATH", "/usr/bin:/bin")
+            .with("GH_TOKEN", "ghp_canary0123456789")
+            .with("OPENAI_API_KEY", "canary-without-a-form");
+        let outcome = probe(&path, &environment).await;
+        let stderr = "[] [[OPENAI_API_KEY]] /dev/null/none".to_owned();
+        assert_eq!(outcome, Probe::Failed { status: "exit status: 1".to_owned(), stderr });
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use super::child::{self, Run};
 use super::digest::record_file;
 use super::environment::Environment;
 use super::manifest::FileRecord;
-use super::probe::{Probe, probe};
+use super::probe::{Probe, probe, quote};
 
 /// The help text comes at once; the margin is for a cold disk, as with the version.
 const HELP_DEADLINE: Duration = Duration::from_secs(10);
@@ -97,7 +97,7 @@ async fn start_app_server(path: &Path, environment: &Environment) -> Finding {
         Run::Finished(finished) => Finding::Problem(format!(
             "`codex app-server --help` failed ({}): {}",
             finished.status,
-            finished.stderr.trim()
+            quote(&finished.stderr, environment)
         )),
         Run::TimedOut => Finding::Problem(format!(
             "`codex app-server --help` did not end within {} s",

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
+use crate::terminal::safe;
 
 #[derive(Serialize)]
 struct Report {
@@ -57,7 +58,7 @@ pub(super) async fn run(
         let (colour, word) =
             if line.ok { (AnsiColor::Green, "ok:") } else { (AnsiColor::Red, "problem:") };
         let style = Style::new().fg_color(Some(colour.into()));
-        bench.output.say(&format!("{style}{word}{style:#} {}", line.text));
+        bench.output.say_styled(&format!("{style}{word}{style:#} {}", safe(&line.text)));
     }
     if !ok && is_ours {
         bench.output.say(&format!(

@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use ostler_codex::binary::{Installer, Origin, VersionRequest};
+use ostler_codex::binary::{Origin, VersionRequest};
 use serde::Serialize;
 
-use super::progress::Progress;
 use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::terminal::Output;
@@ -21,11 +20,7 @@ struct Report<'a> {
 }
 
 pub(super) async fn run(bench: &Bench, request: &VersionRequest) -> Result<ExitCode, Failure> {
-    let installer = Installer::new(bench.cache.clone(), bench.environment.clone());
-    let mut progress = Progress::new(bench.output);
-    let outcome = installer.install(request, &mut |step| progress.show(&step)).await;
-    drop(progress);
-    let outcome = outcome?;
+    let outcome = bench.install(request).await?;
     let installed = &outcome.installed;
     let version = &installed.version;
     let size = indicatif::DecimalBytes(installed.manifest.total_bytes());

@@ -1,19 +1,16 @@
 //! Shows an install at work: a moving bar on a terminal, one line for each phase elsewhere, nothing beside JSON.
 
 use std::io::IsTerminal;
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use ostler_codex::binary::{InstallPhase, InstallProgress};
 
-use crate::terminal::Output;
+use crate::terminal::moving_line::{moving_line, style};
+use crate::terminal::{self, Output};
 
-/// Fast enough for the spinner to look alive.
-const TICK: Duration = Duration::from_millis(120);
-
-const BAR: &str = "{spinner} {msg} [{bar:24}] {decimal_bytes}/{decimal_total_bytes} {percent}%";
+const BAR: &str = "{spinner} {msg} [{wide_bar}] {decimal_bytes}/{decimal_total_bytes} {percent}%";
 const COUNTER: &str = "{spinner} {msg} {decimal_bytes} unpacked, {elapsed}";
-const SPINNER: &str = "{spinner} {msg}";
+const SPINNER: &str = "{spinner} {wide_msg}";
 
 pub(crate) enum Progress {
     Bar { bar: ProgressBar, shown: &'static str },
@@ -29,9 +26,7 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return Self::Lines { last: None };
         }
-        let bar = ProgressBar::no_length();
-        bar.enable_steady_tick(TICK);
-        Self::Bar { bar, shown: "" }
+        Self::Bar { bar: moving_line(), shown: "" }
     }
 
     pub(crate) fn show(&mut self, progress: &InstallProgress) {
@@ -43,11 +38,7 @@ impl Progress {
                     _ => SPINNER,
                 };
                 if *shown != wanted {
-                    // The templates are constants; were one wrong, the default style would be shown.
-                    bar.set_style(
-                        ProgressStyle::with_template(wanted)
-                            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-                    );
+                    bar.set_style(style(wanted));
                     *shown = wanted;
                 }
                 if let Some(expected) = progress.expected_bytes {
@@ -59,7 +50,7 @@ impl Progress {
             }
             Self::Lines { last } => {
                 if *last != Some(progress.phase) {
-                    anstream::eprintln!("{}", describe(progress));
+                    terminal::tell(&describe(progress));
                     *last = Some(progress.phase);
                 }
             }

@@ -1,13 +1,13 @@
 //! Who answers Codex's questions in the demo: the person at the terminal, or the demo itself.
 
-use std::io::{BufRead, IsTerminal};
-use std::thread;
+use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Style};
 use ostler_model::{Ask, Decision};
 use tokio::sync::mpsc;
 
 use crate::conversation::Screen;
+use crate::terminal::typed;
 
 pub(super) enum Answers {
     Person {
@@ -29,7 +29,7 @@ impl Answers {
             );
             return Self::Always("no terminal");
         }
-        Self::Person { lines: read_lines() }
+        Self::Person { lines: typed::lines() }
     }
 
     /// The decision and who made it. An answer that is no choice is asked for again; the end of input denies.
@@ -78,22 +78,6 @@ fn read(line: &str, ask: &Ask) -> Option<Decision> {
     };
     let found = CHOICES.iter().find(|(letter, _, _)| *letter == key);
     found.map(|(_, _, decision)| decision.clone()).filter(|decision| ask.takes(decision))
-}
-
-/// Reads on a thread of its own, because a read from a terminal cannot be called off. The thread ends with the process.
-fn read_lines() -> mpsc::Receiver<String> {
-    let (sender, lines) = mpsc::channel(8);
-    let reading = thread::Builder::new().name("answers".to_owned()).spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
-        }
-    });
-    if let Err(error) = reading {
-        tracing::error!(%error, "cannot read answers");
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use ostler_codex::keeper::environment::EnvironmentRule;
-use ostler_codex::keeper::{self, Condition, Found, StartKeeper, StopMode};
+use ostler_codex::keeper::{self, Condition, Found, KeeperError, Record, StartKeeper, StopMode};
 use ostler_scripted_model::{ProviderLimits, Script, ScriptedModel};
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::bench::Bench;
 use crate::commands::keeper::READY_DEADLINE;
@@ -29,6 +32,10 @@ const RIGHT_SIGN: &str = "Welcome to the Ostler Inn\nFresh horses, warm beds, ho
 /// Demos that are kept to be looked at, this one included. Each holds a Codex home of about 2 MB.
 const KEPT_DEMOS: usize = 3;
 
+/// A start takes 0.1 s and up to seconds on a busy machine. One that was dropped in the middle could leave a keeper
+/// that is not yet in its own record; after this long it surely is.
+const START_PATIENCE: Duration = Duration::from_secs(5);
+
 pub(super) struct Codex {
     pub(super) path: PathBuf,
     pub(super) version: String,
@@ -36,7 +43,10 @@ pub(super) struct Codex {
 
 pub(super) struct Stage {
     folder: PathBuf,
-    keeper: Found,
+    /// The folder that holds one folder per keeper.
+    root: PathBuf,
+    /// A keeper that is being started. In a task of its own, so that an interrupted demo can wait for what becomes of it.
+    starting: Option<AbortOnDropHandle<Result<Record, KeeperError>>>,
     /// Answers Codex until the demo ends.
     _model: ScriptedModel,
 }
@@ -49,11 +59,8 @@ pub(super) struct Inspection {
 }
 
 impl Stage {
-    pub(super) async fn set(
-        bench: &Bench,
-        codex: Codex,
-        screen: &mut Screen,
-    ) -> Result<Self, Failure> {
+    /// Lays out all but the keeper: nothing runs yet that would have to be stopped.
+    pub(super) async fn set(bench: &Bench, screen: &mut Screen) -> Result<Self, Failure> {
         let demos = bench.places.state.join("demo");
         let root = bench.places.keepers();
         places::private_folder(&demos)?;
@@ -61,45 +68,68 @@ impl Stage {
         end_left_over(&root, &demos, screen).await?;
         let name = Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
         let folder = demos.join(format!("{name}-{}", std::process::id()));
-        let (workspace, home) = (folder.join("workspace"), folder.join("codex-home"));
         let script = Script::parse(SCRIPT).map_err(|error| broken(&error))?;
         let model = ScriptedModel::start(script).map_err(|error| broken(&error))?;
         let config = model.codex_config(&ProviderLimits::default());
-        write_files(&workspace, &home, &config).map_err(|error| {
-            let message = format!("cannot set up {}: {error}", folder.display());
+        screen.step(format!("scripted model on {}", model.base_url()));
+        let stage = Self { folder, root, starting: None, _model: model };
+        write_files(&stage.workspace(), &stage.codex_home(), &config).map_err(|error| {
+            let message = format!("cannot set up {}: {error}", stage.folder.display());
             Failure::new(Exit::Failed, message).hint("is the disk full? `ostler doctor` looks")
         })?;
-        remove_old(&demos);
-        screen.step(format!("scripted model on {}", model.base_url()));
-        let record = keeper::start(StartKeeper {
-            root: root.clone(),
+        remove_old(&demos, &keeper::list(&stage.root)?);
+        Ok(stage)
+    }
+
+    pub(super) async fn start_keeper(&mut self, codex: Codex) -> Result<Found, Failure> {
+        let start = keeper::start(StartKeeper {
+            root: self.root.clone(),
             program: own_program()?,
             codex: codex.path,
             codex_version: Some(codex.version),
             environment: places::environment(),
             environment_rule: EnvironmentRule {
-                codex_home: Some(home),
+                codex_home: Some(self.codex_home()),
                 ..EnvironmentRule::default()
             },
             extra_arguments: Vec::new(),
             ready_deadline: READY_DEADLINE,
-        })
-        .await?;
-        let keeper = keeper::find(&root, record.id.as_str())?;
-        screen.step(format!("keeper {} owns a codex app-server", record.id));
-        Ok(Self { folder, keeper, _model: model })
+        });
+        let starting = self.starting.insert(AbortOnDropHandle::new(tokio::spawn(start)));
+        let started = starting.await;
+        self.starting = None;
+        let record = started.map_err(|error| {
+            Failure::new(Exit::Failed, format!("the start of the keeper ended early: {error}"))
+        })??;
+        Ok(keeper::find(&self.root, record.id.as_str())?)
     }
 
-    pub(super) fn keeper(&self) -> &Found {
-        &self.keeper
-    }
-
-    pub(super) fn socket(&self) -> PathBuf {
-        self.keeper.folder.socket()
+    /// Ends the keeper of this demo and all below it, also one that is only being started, and takes its folder away
+    /// unless it is to be looked at.
+    pub(super) async fn clear(&mut self, keep_folder: bool) -> Result<(), Failure> {
+        if let Some(starting) = self.starting.take()
+            && timeout(START_PATIENCE, starting).await.is_err()
+        {
+            tracing::debug!("the keeper's start was given up");
+        }
+        let home = self.codex_home();
+        for found in keeper::list(&self.root)? {
+            if codex_home(&found) == Some(home.as_path()) {
+                keeper::stop(&found, StopMode::Now).await?;
+                if !keep_folder {
+                    keeper::remove(&found)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn workspace(&self) -> PathBuf {
         self.folder.join("workspace")
+    }
+
+    fn codex_home(&self) -> PathBuf {
+        self.folder.join("codex-home")
     }
 
     pub(super) fn inspect(&self) -> Result<Inspection, Failure> {
@@ -126,7 +156,7 @@ fn write_files(workspace: &Path, home: &Path, config: &str) -> std::io::Result<(
 async fn end_left_over(root: &Path, demos: &Path, screen: &mut Screen) -> Result<(), Failure> {
     for found in keeper::list(root)? {
         let Some(record) = &found.record else { continue };
-        let is_demo = record.codex_home.as_ref().is_some_and(|home| home.starts_with(demos));
+        let is_demo = codex_home(&found).is_some_and(|home| home.starts_with(demos));
         let runs = matches!(found.condition, Condition::Running | Condition::KeeperDead);
         if is_demo && runs && !record.started_by.is_alive() {
             screen.step(format!("an earlier demo was killed; ending its keeper {}", record.id));
@@ -136,16 +166,26 @@ async fn end_left_over(root: &Path, demos: &Path, screen: &mut Screen) -> Result
     Ok(())
 }
 
-/// Removes all but the newest demos. Their names are times, so the newest sort last.
-fn remove_old(demos: &Path) {
+/// Removes all but the newest demos, and none in which a Codex runs. Their names are times, so the newest sort last.
+fn remove_old(demos: &Path, keepers: &[Found]) {
+    let is_over = |found: &&Found| matches!(found.condition, Condition::Ended(_) | Condition::Gone);
+    let in_use: Vec<&Path> =
+        keepers.iter().filter(|found| !is_over(found)).filter_map(codex_home).collect();
     let mut names: Vec<_> =
         fs::read_dir(demos).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     names.sort();
     for old in names.iter().rev().skip(KEPT_DEMOS) {
+        if in_use.iter().any(|home| home.starts_with(old)) {
+            continue;
+        }
         if let Err(error) = fs::remove_dir_all(old) {
             tracing::debug!(%error, folder = %old.display(), "an old demo stays");
         }
     }
+}
+
+fn codex_home(found: &Found) -> Option<&Path> {
+    found.record.as_ref()?.codex_home.as_deref()
 }
 
 fn broken(error: &dyn std::error::Error) -> Failure {

@@ -1,6 +1,7 @@
 //! One turn, from the greeting to its end, shown as it happens.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::time::Duration;
 
 use ostler_codex::app_server::AppServer;
@@ -20,6 +21,7 @@ use ostler_codex::wire::{Call, RequestId};
 use ostler_model::{AskKind, Decision, ItemId, ThreadId};
 
 use super::answers::Answers;
+use super::incoming::{Incoming, gone};
 use super::stage::Stage;
 use crate::conversation::{FileShown, Screen, Shown, translate};
 use crate::failure::{Exit, Failure};
@@ -40,11 +42,12 @@ pub(super) struct Outcome {
 
 pub(super) async fn play(
     stage: &Stage,
+    socket: &Path,
     prompt: &str,
     answers: &mut Answers,
     screen: &mut Screen,
 ) -> Result<Outcome, Failure> {
-    let socket = UnixSocket::connect(&stage.socket()).await.map_err(|error| failed(&error))?;
+    let socket = UnixSocket::connect(socket).await.map_err(|error| failed(&error))?;
     let (server, events) = AppServer::greet(socket, &hello(), &PeerSettings::default())
         .await
         .map_err(|error| failed(&error))?;
@@ -94,17 +97,18 @@ struct Turn {
 impl Turn {
     async fn watch(
         &mut self,
-        mut events: Events,
+        events: Events,
         answers: &mut Answers,
         screen: &mut Screen,
     ) -> Result<Outcome, Failure> {
+        let mut incoming = Incoming::new(events);
         let mut outcome = Outcome::default();
         let mut ended = None;
         loop {
             let event = match ended {
-                None => events.next().await,
+                None => incoming.next().await,
                 Some(_) if self.running.is_empty() => break,
-                Some(deadline) => match tokio::time::timeout_at(deadline, events.next()).await {
+                Some(deadline) => match tokio::time::timeout_at(deadline, incoming.next()).await {
                     Ok(event) => event,
                     Err(_) => break,
                 },
@@ -116,21 +120,19 @@ impl Turn {
                     }
                 }
                 Some(Event::Request { id, call }) => {
-                    self.request(&id, &call, &mut outcome, answers, screen).await?;
+                    let asked = Asked { id, call };
+                    self.request(asked, &mut incoming, &mut outcome, answers, screen).await?;
                 }
                 Some(Event::Oddity(oddity)) => {
                     screen.show(&Shown::Warning {
                         text: format!("codex said something odd: {oddity}"),
                     });
                 }
-                Some(Event::Closed(closed)) => {
-                    return Err(Failure::new(Exit::Failed, format!("codex is gone: {closed}"))
-                        .hint("`ostler keeper list` shows what became of it"));
-                }
+                Some(Event::Closed(closed)) => return Err(gone(&closed.to_string())),
                 None => break,
             }
         }
-        events.close().await;
+        incoming.close().await;
         Ok(outcome)
     }
 
@@ -169,8 +171,8 @@ impl Turn {
 
     async fn request(
         &mut self,
-        id: &RequestId,
-        call: &Call,
+        Asked { id, call }: Asked,
+        incoming: &mut Incoming,
         outcome: &mut Outcome,
         answers: &mut Answers,
         screen: &mut Screen,
@@ -184,15 +186,26 @@ impl Turn {
         if asked.offers.is_empty() {
             screen
                 .show(&Shown::Warning { text: format!("the demo cannot answer {}", call.method) });
-            return self.refuse(id, &call.method).await;
+            return self.refuse(&id, &call.method).await;
         }
         screen.show(&translate::ask(&asked));
-        let (decision, by) = answers.decide(&asked, screen).await;
+        let (decision, by) = tokio::select! {
+            biased;
+            decided = answers.decide(&asked, screen) => decided,
+            dismissed = incoming.until_dismissed(&id) => {
+                // The cursor stands behind the question.
+                screen.prompt("\n");
+                dismissed?;
+                let (decision, by) = ("answered elsewhere".to_owned(), "codex".to_owned());
+                screen.show(&Shown::Answer { decision, by });
+                return Ok(());
+            }
+        };
         if matches!(decision, Decision::Deny | Decision::Cancel) {
             outcome.denied += 1;
         }
         screen.show(&Shown::Answer { decision: translate::decision(&decision), by });
-        self.answer(id, &request, &decision).await
+        self.answer(&id, &request, &decision).await
     }
 
     async fn answer(
@@ -211,6 +224,12 @@ impl Turn {
         let refused = self.server.peer().refuse(id, METHOD_NOT_FOUND, &message).await;
         refused.map_err(|error| failed(&error))
     }
+}
+
+/// A question of Codex's.
+struct Asked {
+    id: RequestId,
+    call: Call,
 }
 
 fn failed(error: &dyn std::error::Error) -> Failure {

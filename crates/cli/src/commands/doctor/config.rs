@@ -24,6 +24,18 @@ pub(super) struct CodexConfig {
     pub(super) warnings: Vec<ConfigWarning>,
 }
 
+impl CodexConfig {
+    /// The same with all that Codex said in other words.
+    pub(super) fn with_words(self, other: impl Fn(&str) -> String) -> Self {
+        let warnings = self.warnings.into_iter().map(|warning| ConfigWarning {
+            summary: other(&warning.summary),
+            details: warning.details.as_deref().map(&other),
+            ..warning
+        });
+        Self { read: self.read.map_err(|words| other(&words)), warnings: warnings.collect() }
+    }
+}
+
 impl OwnConfig {
     pub(super) fn gather(place: PathBuf) -> Self {
         let reading = match fs::read_to_string(&place) {

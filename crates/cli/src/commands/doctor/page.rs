@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::check::{Check, Report, State};
+use crate::terminal::safe;
 
 /// A mark, a space, the longest name, two spaces.
 const INDENT: usize = 2 + NAME_WIDTH + 2;
@@ -47,14 +48,14 @@ fn check_lines(check: &Check, width: usize) -> Vec<String> {
     let style = Style::new().bold().fg_color(Some(colour.into()));
     let room = width - INDENT;
     let mut lines = Vec::new();
-    for (index, text) in wrap(&check.found, room).into_iter().enumerate() {
+    for (index, text) in wrap(&safe(&check.found), room).into_iter().enumerate() {
         lines.push(match index {
             0 => format!("{style}{mark}{style:#} {:<NAME_WIDTH$}  {text}", check.name),
             _ => format!("{:INDENT$}{text}", ""),
         });
     }
-    let advice = check.advice.as_deref().unwrap_or_default();
-    for (index, text) in wrap(advice, room - ARROW.chars().count()).into_iter().enumerate() {
+    let advice = safe(check.advice.as_deref().unwrap_or_default());
+    for (index, text) in wrap(&advice, room - ARROW.chars().count()).into_iter().enumerate() {
         let lead = if index == 0 { ARROW } else { "  " };
         lines.push(format!("{:INDENT$}{lead}{text}", ""));
     }

@@ -2,15 +2,12 @@
 
 use std::cell::RefCell;
 use std::io::IsTerminal;
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::check::Name;
 use crate::terminal::Output;
-
-/// Fast enough for the spinner to look alive.
-const TICK: Duration = Duration::from_millis(120);
+use crate::terminal::moving_line::{moving_line, style};
 
 /// As many of the longest names as fit a line of 80 columns.
 const NAMED: usize = 4;
@@ -24,13 +21,8 @@ impl Progress {
     pub(super) fn new(output: Output) -> Self {
         let shown = !output.is_json() && std::io::stderr().is_terminal();
         let bar = shown.then(|| {
-            let bar = ProgressBar::no_length();
-            // The template is a constant; were it wrong, the default style would be shown.
-            bar.set_style(
-                ProgressStyle::with_template("{spinner} {msg}")
-                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-            );
-            bar.enable_steady_tick(TICK);
+            let bar = moving_line();
+            bar.set_style(style("{spinner} {wide_msg}"));
             bar
         });
         Self { bar, open: RefCell::new(Name::ALL.to_vec()) }

@@ -36,7 +36,7 @@ impl Drop for Made {
     }
 }
 
-/// Two neighbouring folders: one that Codex may write to, and one that it may not. Dropping it removes both.
+/// Neighbouring folders: one that Codex may write to, one that it may not, and a home for it. Dropping it removes all.
 #[derive(Debug)]
 pub(super) struct Scratch {
     root: PathBuf,
@@ -56,7 +56,7 @@ impl Scratch {
         }
         fs::DirBuilder::new().mode(0o700).create(&root)?;
         let scratch = Self { root, _above: above };
-        for folder in [scratch.workspace(), scratch.outside()] {
+        for folder in [scratch.workspace(), scratch.outside(), scratch.codex_home()] {
             fs::DirBuilder::new().mode(0o700).create(folder)?;
         }
         Ok(scratch)
@@ -68,6 +68,10 @@ impl Scratch {
 
     pub(super) fn outside(&self) -> PathBuf {
         self.root.join("outside")
+    }
+
+    pub(super) fn codex_home(&self) -> PathBuf {
+        self.root.join("codex-home")
     }
 }
 

@@ -1,14 +1,12 @@
 //! One short talk with an app-server, for all that only Codex itself can tell.
 //!
-//! No thread is started: that would write to the user's `config.toml`.
+//! No thread is started: that would write to the user's `config.toml`, which is linked into the home of this Codex.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ostler_codex::app_server::{AppServer, CallError};
-use ostler_codex::keeper::environment::{EnvironmentRule, codex_environment};
-use ostler_codex::keeper::{KeeperId, MARK};
 use ostler_codex::peer::{Event, Events, PeerSettings, RequestError};
 use ostler_codex::protocol::notification::views::ConfigWarning;
 use ostler_codex::protocol::request::account::{AccountRead, AccountState, ConfigRead};
@@ -35,15 +33,16 @@ const END_DEADLINE: Duration = Duration::from_secs(2);
 pub(super) const TALK_DEADLINE: Duration = Duration::from_secs(100);
 
 /// Codex fetches its list of plugins from the network when it starts; a look at the machine needs none, and must not
-/// leave half of it behind.
-const ARGUMENTS: [&str; 2] = ["-c", "features.plugins=false"];
+/// leave half of it behind. And it takes a `.codex` above the folder it runs in for that of a project: ours runs below
+/// the user's state folder, and their `.codex` is not the home that it was given.
+const ARGUMENTS: [&str; 4] = ["-c", "features.plugins=false", "-c", "project_root_markers=[]"];
 
 /// What the talk is had with.
 pub(super) struct Start {
     pub(super) codex: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// Where the sandbox is tried, or why there is no such place.
-    pub(super) ground: Result<Ground, String>,
+    /// Where the sandbox is tried.
+    pub(super) ground: Ground,
     pub(super) bubblewrap: Option<PathBuf>,
 }
 
@@ -90,29 +89,13 @@ impl Unanswered {
     }
 }
 
-/// What Codex may see of our environment: the same as below a keeper, but without a keeper's mark.
-pub(super) fn environment(
-    variables: &[(OsString, OsString)],
-    codex_home: Option<PathBuf>,
-) -> Vec<(OsString, OsString)> {
-    let rule = EnvironmentRule { codex_home, ..EnvironmentRule::default() };
-    let Some(nobody) = KeeperId::parse("00000000") else {
-        return Vec::new();
-    };
-    let mut built = codex_environment(variables, &rule, &nobody).variables;
-    built.retain(|(name, _)| name != MARK);
-    built
-}
-
 pub(super) async fn talk(start: Start) -> Session {
     let begun = Instant::now();
-    let root = PathBuf::from("/");
-    let working_directory = start.ground.as_ref().map_or(root, |ground| ground.workspace.clone());
     let spawned = StdioStart {
         codex: start.codex.clone(),
         arguments: ARGUMENTS.map(OsString::from).to_vec(),
         environment: start.environment.clone(),
-        working_directory,
+        working_directory: start.ground.workspace.clone(),
     }
     .spawn();
     let (transport, mut child) = match spawned {
@@ -179,14 +162,10 @@ async fn ask(app_server: &AppServer, start: &Start) -> Answers {
     let config = ConfigRead { include_layers: false, cwd: None };
     let config = app_server.call_within(&config, ANSWER_DEADLINE).await.map(drop);
     let config = config.map_err(|error| Unanswered::new(error).into_words());
-    let sandbox = match &start.ground {
-        Ok(Ground { workspace, outside }) => {
-            let bubblewrap = start.bubblewrap.clone();
-            Ok(sandbox::attempt(app_server, workspace, outside, bubblewrap).await)
-        }
-        Err(why) => Err(why.clone()),
-    };
-    (account, config, sandbox)
+    let Ground { workspace, outside } = &start.ground;
+    let bubblewrap = start.bubblewrap.clone();
+    let sandbox = sandbox::attempt(app_server, workspace, outside, bubblewrap).await;
+    (account, config, Ok(sandbox))
 }
 
 /// Reads on, as every connection needs, and keeps what Codex has to say about its configuration.

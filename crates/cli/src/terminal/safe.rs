@@ -1,10 +1,10 @@
-//! Text from Codex, a model or a command, made fit for a terminal.
+//! Text from Codex, a model, a command or a file, made fit for a terminal.
 
 use std::borrow::Cow;
 
 /// Makes what a terminal would obey visible instead: escape sequences could repaint the very command that a person is
 /// asked to approve, and direction marks could reorder it. Line ends and tabs stay.
-pub(super) fn safe(text: &str) -> Cow<'_, str> {
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hostile) {
         return Cow::Borrowed(text);
     }
