@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -25,6 +25,8 @@ pub struct Terminal {
     child: Child,
     keyboard: File,
     screen: Arc<Mutex<Vec<u8>>>,
+    /// Ends with the terminal.
+    reading: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -45,16 +47,15 @@ impl Terminal {
         drop(command);
         let keyboard = File::from(controller);
         let screen: Arc<Mutex<Vec<u8>>> = Arc::default();
-        let (mut reading, shown) = (keyboard.try_clone()?, Arc::clone(&screen));
-        // Ends with the terminal; nobody waits for it, because a process left behind would keep it open.
-        thread::Builder::new().name("terminal".to_owned()).spawn(move || {
+        let (mut output, shown) = (keyboard.try_clone()?, Arc::clone(&screen));
+        let reading = thread::Builder::new().name("terminal".to_owned()).spawn(move || {
             let mut chunk = vec![0; 4096];
-            while let Ok(count @ 1..) = reading.read(&mut chunk) {
+            while let Ok(count @ 1..) = output.read(&mut chunk) {
                 let read = chunk.iter().take(count);
                 shown.lock().unwrap_or_else(PoisonError::into_inner).extend(read);
             }
         })?;
-        Ok(Self { child, keyboard, screen })
+        Ok(Self { child, keyboard, screen, reading })
     }
 
     pub fn pid(&self) -> u32 {
@@ -90,15 +91,17 @@ impl Terminal {
         }
     }
 
-    /// Waits for the program's end and gives its exit code.
+    /// Waits for the program's end, until all that it wrote is shown, and gives its exit code.
     pub fn exit_code(&mut self) -> Result<i32> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = self.child.try_wait()?
+                && self.reading.is_finished()
+            {
                 return status.code().with_context(|| format!("{status}: {}", self.shown()));
             }
             if Instant::now() >= deadline {
-                bail!("still running: {}", self.shown());
+                bail!("it, or what it left behind, still runs: {}", self.shown());
             }
             thread::sleep(LOOK_AGAIN);
         }

@@ -49,14 +49,14 @@ impl Machine {
 
     fn keeper_folders(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.folder.path().join("o/run/keepers")).into_iter().flatten();
-        entries.map(|entry| entry.unwrap().path()).collect()
+        entries.flatten().map(|entry| entry.path()).collect()
     }
 
     /// The record of the one keeper.
     fn record(&self) -> Value {
         let listed = self.ostler(&["keeper", "list", "--json"]).output().unwrap();
         let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
-        listed["keepers"][0]["record"].clone()
+        listed.pointer("/keepers/0/record").unwrap().clone()
     }
 
     /// How often the checker ran in the newest demo.
@@ -71,6 +71,16 @@ impl Machine {
     fn assert_nothing_left(&self) {
         assert_eq!(runs_below(self.folder.path()), Vec::<String>::new());
         assert_eq!(self.keeper_folders(), Vec::<PathBuf>::new());
+    }
+}
+
+/// A test that fails in the middle kills its demo, and what that started outlives it.
+impl Drop for Machine {
+    fn drop(&mut self) {
+        for folder in self.keeper_folders() {
+            let id = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            drop(self.ostler(&["keeper", "stop", "--now", id]).output());
+        }
     }
 }
 

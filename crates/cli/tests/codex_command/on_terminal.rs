@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ostler_testkit::Terminal;
 
-use super::fixture::{Home, wait_until};
+use super::fixture::Home;
 
 const OFFER: &str = "no Codex was found; fetch 0.166.0 from npm now? [y/N] ";
 
@@ -60,7 +60,6 @@ fn nobody_is_asked_who_cannot_answer() {
     let command = on_terminal(&home, "codex path --json", home.path());
     let mut terminal = Terminal::run(command).unwrap();
     assert_eq!(terminal.exit_code().unwrap(), 3);
-    wait_until("the error", || terminal.shown().contains("\"exit\":3"));
     assert!(!terminal.shown().contains("[y/N]"), "{}", terminal.shown());
 }
 
@@ -84,7 +83,6 @@ fn ctrl_c_leaves_nothing_of_the_moving_line() {
     terminal.wait_for("fetching Codex 0.142.5", 2).unwrap();
     terminal.type_in("\u{3}").unwrap();
     assert_eq!(terminal.exit_code().unwrap(), 130);
-    wait_until("the error", || terminal.shown().contains("interrupted"));
     assert_eq!(screen(&terminal.shown()), ["error: interrupted"], "{:?}", terminal.shown());
 }
 
@@ -106,7 +104,6 @@ fn ctrl_c_leaves_nothing_of_the_doctor_s_line() {
     terminal.wait_for("looking at app-server, login, sandbox, codex-config", 2).unwrap();
     terminal.type_in("\u{3}").unwrap();
     assert_eq!(terminal.exit_code().unwrap(), 130);
-    wait_until("the error", || terminal.shown().contains("interrupted"));
     assert_eq!(screen(&terminal.shown()), ["error: interrupted"], "{:?}", terminal.shown());
 }
 
