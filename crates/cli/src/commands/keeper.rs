@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 use crate::places::{self, Places};
-use crate::running::{own_program, runtime};
+use crate::running::{block_on, own_program, runtime};
 use crate::terminal::Output;
 
 mod table;
@@ -113,7 +113,7 @@ fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
         keep: arguments.keep,
         strip: arguments.strip,
     };
-    let record = runtime()?.block_on(async {
+    let record = block_on(async {
         let (codex, codex_version) = match &arguments.codex {
             Some(path) => (absolute(path)?, None),
             None => {
