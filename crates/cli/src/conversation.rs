@@ -95,11 +95,13 @@ pub(crate) struct FileShown {
 pub(crate) struct Screen {
     output: Output,
     writer: Writer,
+    /// The cursor stands behind a question.
+    at_prompt: bool,
 }
 
 impl Screen {
     pub(crate) fn new(output: Output) -> Self {
-        Self { output, writer: Writer::default() }
+        Self { output, writer: Writer::default(), at_prompt: false }
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -121,12 +123,21 @@ impl Screen {
         self.output.write(&text);
     }
 
+    /// Begins a new line if the cursor stands in the middle of one, before somebody else speaks.
+    pub(crate) fn end_line(&mut self) {
+        if std::mem::take(&mut self.at_prompt) | self.writer.is_mid_line() {
+            self.output.write("\n");
+        }
+    }
+
     /// A question at the end of which the cursor waits. Only for people.
     pub(crate) fn prompt(&mut self, text: &str) {
+        self.at_prompt = true;
         self.output.write(text);
     }
 
     pub(crate) fn show(&mut self, shown: &Shown) {
+        self.at_prompt = false;
         self.output.emit(shown);
         let text = self.writer.render(shown);
         if !text.is_empty() {

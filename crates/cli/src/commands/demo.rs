@@ -45,6 +45,9 @@ pub(crate) fn run(arguments: &DemoArguments, output: Output) -> Result<ExitCode,
         let outcome = interruption.or(work).await;
         // Whatever came out, nothing of the demo's Codex may be left running. What it wrote before it failed is kept.
         let failed = outcome.as_ref().is_err_and(|failure| failure.exit == Exit::Failed);
+        if outcome.is_err() {
+            screen.end_line();
+        }
         let ended = stage.clear(failed).await;
         let outcome = outcome?;
         ended?;

@@ -43,6 +43,11 @@ impl Writer {
         self.base = Some(format!("{folder}/"));
     }
 
+    /// Whether the cursor stands behind a piece of text.
+    pub(super) fn is_mid_line(&self) -> bool {
+        self.open.is_some()
+    }
+
     pub(super) fn render(&mut self, shown: &Shown) -> String {
         let mut out = String::new();
         if !matches!(shown, Shown::Text { item, .. } if self.open.as_deref() == Some(item)) {
