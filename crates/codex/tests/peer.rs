@@ -14,6 +14,8 @@ use tokio::io::{
 };
 
 const SOON: Duration = Duration::from_secs(60);
+/// For what needs no waiting at all; as long as a busy machine may need.
+const AT_ONCE: Duration = Duration::from_secs(20);
 
 /// The server's end of the pipe.
 struct Server {
@@ -367,7 +369,8 @@ async fn answers_end_with_the_connection_also_when_nobody_reads_events() {
         .collect();
     for answer in answers {
         // The server reads nothing: each must learn of the stall, though its event finds no room.
-        assert!(answer.await.unwrap().is_err());
+        let ended = tokio::time::timeout(SOON * 60, answer).await;
+        assert!(ended.expect("an answer never ended").unwrap().is_err());
     }
     drop((events, server));
 }
@@ -408,7 +411,11 @@ async fn the_end_is_seen_behind_a_full_queue_and_no_event_is_lost() {
         writer.write_all(format!("{event}\n").as_bytes()).await.unwrap();
     }
     drop((writer, lines));
-    let error = call.await.unwrap().unwrap_err();
+    let error = tokio::time::timeout(AT_ONCE, call)
+        .await
+        .expect("the end was not seen")
+        .unwrap()
+        .unwrap_err();
     assert!(matches!(error, RequestError::Closed { reason: Closed::Eof, .. }), "{error}");
     for number in 0..50 {
         let Some(Event::Notification(call)) = events.next().await else { panic!() };
@@ -463,7 +470,11 @@ async fn nobody_waits_at_the_other_end_of_a_message_that_was_too_long() {
     server.write(format!("{{\"id\":{},\"result\":\"", request["id"]).as_bytes()).await;
     server.write(&padding).await;
     server.write(b"\"}\n").await;
-    let error = call.await.unwrap().unwrap_err();
+    let error = tokio::time::timeout(AT_ONCE, call)
+        .await
+        .expect("the caller still waits")
+        .unwrap()
+        .unwrap_err();
     assert!(
         matches!(error, RequestError::AnswerTooLong { bytes, .. } if bytes > 64 << 20),
         "{error}"
@@ -471,7 +482,7 @@ async fn nobody_waits_at_the_other_end_of_a_message_that_was_too_long() {
     server.write(b"{\"method\":\"item/tool/call\",\"id\":\"a\",\"params\":\"").await;
     server.write(&padding).await;
     server.write(b"\"}\n").await;
-    let refusal = server.read().await;
+    let refusal = tokio::time::timeout(AT_ONCE, server.read()).await.expect("codex still waits");
     assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!("a"), &json!(-32600)));
     drop(server);
     drain.await.unwrap();
