@@ -27,6 +27,8 @@ pub mod kind {
     pub enum Turn {}
     /// One step of a turn.
     pub enum Item {}
+    /// What a person put in, to be answered by a turn.
+    pub enum Input {}
     /// A question put to a person.
     pub enum Ask {}
     /// One question inside a user-input ask.
@@ -39,6 +41,8 @@ pub type ThreadId = Id<kind::Thread>;
 pub type TurnId = Id<kind::Turn>;
 /// Names an item; unique only together with its thread and turn.
 pub type ItemId = Id<kind::Item>;
+/// Names an input of ours; Codex echoes it from 0.142.5 on.
+pub type InputId = Id<kind::Input>;
 /// Names an ask in our own records.
 pub type AskId = Id<kind::Ask>;
 /// Names one question inside a user-input ask.

@@ -7,9 +7,17 @@
 
 pub mod ask;
 pub mod decision;
+pub mod failure;
 pub mod form;
 pub mod id;
+pub mod item;
+pub mod message;
+pub mod plan;
+pub mod usage;
 
 pub use ask::{Ask, AskKind};
 pub use decision::Decision;
-pub use id::{AskId, Id, ItemId, QuestionId, ThreadId, TurnId};
+pub use failure::{Failure, FailureClass};
+pub use id::{AskId, Id, InputId, ItemId, QuestionId, ThreadId, TurnId};
+pub use item::{Item, ItemBody};
+pub use message::Message;
