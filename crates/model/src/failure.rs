@@ -49,6 +49,8 @@ pub enum FailureClass {
     ServerGone,
     /// The turn used up the time it was given, or stood still for too long.
     TimedOut,
+    /// The thread is at work and the input was not to wait.
+    Busy,
     /// Codex said that it failed, and not why; or in a word we do not know.
     Unknown {
         word: Option<String>,
@@ -79,6 +81,7 @@ impl FailureClass {
             Self::Policy => "policy",
             Self::ServerGone => "server_gone",
             Self::TimedOut => "timed_out",
+            Self::Busy => "busy",
             Self::Unknown { .. } => "unknown",
         }
     }
@@ -102,6 +105,7 @@ impl FailureClass {
             }
             Self::Policy => "the provider's policy forbids it; change the prompt",
             Self::ServerGone => "send the prompt again: the thread goes on in a fresh app-server",
+            Self::Busy => "wait for the turn to end, or choose to steer, queue or interrupt",
             Self::TimedOut => "give the turn more time, or look at what it was waiting for",
             Self::Unknown { .. } => "look at the message; `ostler doctor` checks the set-up",
         }

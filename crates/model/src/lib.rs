@@ -12,7 +12,10 @@ pub mod form;
 pub mod id;
 pub mod item;
 pub mod message;
+pub mod moment;
 pub mod plan;
+pub mod thread;
+pub mod turn;
 pub mod usage;
 
 pub use ask::{Ask, AskKind};
@@ -21,3 +24,5 @@ pub use failure::{Failure, FailureClass};
 pub use id::{AskId, Id, InputId, ItemId, QuestionId, ThreadId, TurnId};
 pub use item::{Item, ItemBody};
 pub use message::Message;
+pub use moment::Moment;
+pub use turn::{Interrupter, TurnEnd, TurnResult};

@@ -1,0 +1,419 @@
+//! How an input gets to Codex, and how we know that it did.
+//!
+//! An answer of Codex alone proves nothing: a steer may be accepted in the moment the turn ends, and up to 0.142.5 a
+//! `turn/start` may be answered with a turn that never begins. The proof is the echo in a turn's items, or the beginning
+//! of the very turn that was answered. Without proof we look, and only then send again. No input is ever lost: each is
+//! told as taken or as refused.
+
+use std::collections::VecDeque;
+
+use super::effect::{Effect, Update};
+use super::link::Link;
+use super::machine::Machine;
+use super::signal::{GiveFailure, IfBusy, InputKind, SeenTurn};
+use super::turns::InterruptCause;
+use crate::failure::{Failure, FailureClass};
+use crate::id::{InputId, TurnId};
+use crate::item::UserMessage;
+use crate::moment::Moment;
+use crate::turn::Interrupter;
+
+/// How often one input is given to Codex before it is refused. Once is the rule; each further time a look at the thread
+/// has shown that the one before did not arrive.
+const TRIES: u8 = 4;
+
+/// How Codex lets us know our inputs again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    /// By our own ids: 0.142.5 and later.
+    Ids,
+    /// By their text alone.
+    TextOnly,
+}
+
+/// An input that has not been given to Codex.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    input: InputId,
+    kind: InputKind,
+    wish: Wish,
+    tries: u8,
+}
+
+impl Waiting {
+    fn reads(&self, text: &str) -> bool {
+        matches!(&self.kind, InputKind::Message { text: own } if own == text)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    /// A turn of its own.
+    Turn,
+    /// A place in the turn that runs or is about to.
+    Steer,
+}
+
+/// An input that was given to Codex.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    waiting: Waiting,
+    way: Way,
+    pub(super) state: GivenState,
+    /// When we last had reason to believe that it gets on.
+    pub(super) since: Moment,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Way {
+    Turn,
+    Steer(TurnId),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum GivenState {
+    /// Codex has not answered.
+    Sent,
+    /// Codex said yes; a submitted one with the turn it named.
+    Acknowledged(Option<TurnId>),
+    InDoubt,
+}
+
+impl Machine {
+    pub(super) fn send(
+        &mut self,
+        now: Moment,
+        input: InputId,
+        kind: InputKind,
+        if_busy: IfBusy,
+        out: &mut Vec<Effect>,
+    ) {
+        let id = input.clone();
+        // A running turn takes messages only.
+        let steers = if_busy == IfBusy::Steer && kind != InputKind::Order;
+        let wish = if steers { Wish::Steer } else { Wish::Turn };
+        let waiting = Waiting { input, kind, wish, tries: 0 };
+        match if_busy {
+            IfBusy::Fail if self.is_busy() => {
+                let failure = Failure::new(FailureClass::Busy, "the thread is at work");
+                return refused(waiting.input, failure, out);
+            }
+            IfBusy::Interrupt if self.is_busy() => {
+                self.queue.push_front(waiting);
+                let name = "a new input".to_owned();
+                match &self.turn {
+                    Some(_) => {
+                        let by = Interrupter::Caller { name };
+                        self.stop_turn(now, InterruptCause::By(by), out);
+                    }
+                    None => self.early_interrupt = Some(name),
+                }
+            }
+            _ => self.queue.push_back(waiting),
+        }
+        self.next(out);
+        self.steer_if_running(out);
+        if self.queue.iter().any(|waiting| waiting.input == id) {
+            out.push(Effect::Tell(Update::InputQueued { input: id }));
+        }
+    }
+
+    /// Gives the next input to Codex, if it is its time.
+    pub(super) fn next(&mut self, out: &mut Vec<Effect>) {
+        if self.turn.is_some() {
+            return;
+        }
+        let in_doubt = self.given.iter().any(|given| given.state == GivenState::InDoubt);
+        match self.link {
+            Link::Reopening(_) => {}
+            Link::Down if in_doubt || !self.queue.is_empty() => self.reopen_anywhere(out),
+            Link::Down => {}
+            Link::Up if in_doubt => self.look(out),
+            Link::Up if !self.given.is_empty() => {}
+            Link::Up => {
+                if let Some(waiting) = self.queue.pop_front() {
+                    out.push(Effect::Submit { input: waiting.input.clone() });
+                    self.give(waiting, Way::Turn);
+                } else {
+                    // Whatever was to be interrupted came to nothing.
+                    self.early_interrupt = None;
+                }
+            }
+        }
+    }
+
+    pub(super) fn steer_waiting(&mut self, turn: &TurnId, out: &mut Vec<Effect>) {
+        let waiting = std::mem::take(&mut self.queue).into_iter();
+        let (steers, others): (VecDeque<_>, _) =
+            waiting.partition(|waiting| waiting.wish == Wish::Steer);
+        self.queue = others;
+        for waiting in steers {
+            out.push(Effect::Steer { input: waiting.input.clone(), turn: turn.clone() });
+            self.give(waiting, Way::Steer(turn.clone()));
+        }
+    }
+
+    fn steer_if_running(&mut self, out: &mut Vec<Effect>) {
+        let running = self
+            .turn
+            .as_ref()
+            .filter(|turn| turn.ending.is_none() && turn.interrupt.is_none())
+            .map(|turn| turn.id.clone());
+        if let (Some(turn), Link::Up) = (running, self.link) {
+            self.steer_waiting(&turn, out);
+        }
+    }
+
+    fn give(&mut self, mut waiting: Waiting, way: Way) {
+        waiting.tries += 1;
+        self.given.push(Given { waiting, way, state: GivenState::Sent, since: self.now });
+    }
+
+    pub(super) fn submitted(
+        &mut self,
+        input: &InputId,
+        turn: Option<TurnId>,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(at) = self.given_at(input) else {
+            return self.name_ordered_turn(input, turn);
+        };
+        let known = turn.as_ref().filter(|id| self.turn() == Some(id)).cloned();
+        match known {
+            Some(turn) => self.take(at, turn, out),
+            None => self.acknowledge(at, turn),
+        }
+        self.finish_if_settled(self.now, out);
+    }
+
+    pub(super) fn steered(&mut self, input: &InputId, out: &mut Vec<Effect>) {
+        let Some(at) = self.given_at(input) else { return };
+        self.acknowledge(at, None);
+        self.return_orphaned_steers();
+        self.next(out);
+    }
+
+    fn acknowledge(&mut self, at: usize, turn: Option<TurnId>) {
+        let now = self.now;
+        if let Some(given) = self.given.get_mut(at) {
+            given.state = GivenState::Acknowledged(turn);
+            given.since = now;
+        }
+    }
+
+    pub(super) fn give_failed(&mut self, input: &InputId, why: GiveFailure, out: &mut Vec<Effect>) {
+        let Some(at) = self.given_at(input) else { return };
+        match why {
+            GiveFailure::NotSent => self.give_back(at, out),
+            GiveFailure::InDoubt => {
+                if let Some(given) = self.given.get_mut(at) {
+                    given.state = GivenState::InDoubt;
+                }
+                self.look(out);
+            }
+            GiveFailure::ThreadGone => {
+                self.give_back(at, out);
+                if self.link == Link::Up && self.turn.is_none() {
+                    self.reopen_anywhere(out);
+                }
+            }
+            GiveFailure::NoSuchTurn => {
+                self.give_back(at, out);
+                // The turn that we believe to run does not run for Codex.
+                self.look(out);
+            }
+            GiveFailure::NotSteerable => self.give_back(at, out),
+            GiveFailure::Refused(failure) => {
+                let given = self.given.remove(at);
+                refused(given.waiting.input, failure, out);
+            }
+        }
+        self.finish_if_settled(self.now, out);
+        self.next(out);
+    }
+
+    /// A turn began: those that Codex said would be answered by it are, and so is what was ordered.
+    pub(super) fn take_acknowledged(&mut self, turn: &TurnId, out: &mut Vec<Effect>) {
+        let said = GivenState::Acknowledged(Some(turn.clone()));
+        while let Some(at) = self.given.iter().position(|given| given.state == said) {
+            self.take(at, turn.clone(), out);
+        }
+        let is_order = |given: &Given| given.waiting.kind == InputKind::Order;
+        if let Some(at) = self.given.iter().position(is_order) {
+            let named = match self.given.get(at).map(|given| &given.state) {
+                Some(GivenState::Acknowledged(named)) => named.clone(),
+                _ => None,
+            };
+            self.add_name(named);
+            self.take(at, turn.clone(), out);
+        }
+    }
+
+    /// Codex names a review twice: one id begins, the other is on all that follows. The answer brings the other.
+    fn name_ordered_turn(&mut self, input: &InputId, named: Option<TurnId>) {
+        if self.turn.as_ref().is_some_and(|turn| turn.inputs.contains(input)) {
+            self.add_name(named);
+        }
+    }
+
+    fn add_name(&mut self, named: Option<TurnId>) {
+        if let (Some(turn), Some(named)) = (self.turn.as_mut(), named)
+            && turn.id != named
+        {
+            turn.other_name = Some(named);
+        }
+    }
+
+    /// A user's message stands among the items of a turn.
+    pub(super) fn echoed(&mut self, turn: &TurnId, message: &UserMessage, out: &mut Vec<Effect>) {
+        let at = match (&message.input, self.echo) {
+            (Some(input), _) => self.given_at(input),
+            (None, Echo::TextOnly) => {
+                self.given.iter().position(|given| given.waiting.reads(&message.text))
+            }
+            (None, Echo::Ids) => None,
+        };
+        if let Some(at) = at {
+            self.take(at, turn.clone(), out);
+        }
+    }
+
+    /// The turn is over. What Codex accepted for it and never echoed was not taken.
+    pub(super) fn take_back_unproven(&mut self, turn: &TurnId) {
+        self.return_orphaned_steers();
+        for given in &mut self.given {
+            let expected_elsewhere = match &given.state {
+                GivenState::Acknowledged(Some(named)) => named != turn,
+                GivenState::Acknowledged(None) => true,
+                GivenState::Sent | GivenState::InDoubt => false,
+            };
+            if given.way == Way::Turn && expected_elsewhere {
+                given.state = GivenState::InDoubt;
+            }
+        }
+    }
+
+    /// Steers that were accepted for a turn that is over become turns of their own.
+    fn return_orphaned_steers(&mut self) {
+        let running = self.turn().cloned();
+        let is_orphan = |given: &Given| match &given.way {
+            Way::Steer(turn) => {
+                running.as_ref() != Some(turn) && matches!(given.state, GivenState::Acknowledged(_))
+            }
+            Way::Turn => false,
+        };
+        let given = std::mem::take(&mut self.given).into_iter();
+        let (orphans, kept): (Vec<_>, _) = given.partition(is_orphan);
+        self.given = kept;
+        for given in orphans.into_iter().rev() {
+            self.queue.push_front(Waiting { wish: Wish::Turn, ..given.waiting });
+        }
+    }
+
+    /// Settles what is in doubt by what stands in the thread.
+    pub(super) fn settle_doubts(&mut self, turns: &[SeenTurn], out: &mut Vec<Effect>) {
+        let mut returned = Vec::new();
+        let mut at = 0;
+        while let Some(given) = self.given.get(at) {
+            if given.state != GivenState::InDoubt {
+                at += 1;
+                continue;
+            }
+            match turns.iter().rev().find(|turn| self.holds(turn, given)) {
+                Some(turn) => {
+                    let id = turn.id.clone();
+                    if !self.past.contains(&id) && self.turn.is_none() {
+                        self.begin(self.now, &id, out);
+                    }
+                    // `begin` takes only what was acknowledged, so the place is still the same.
+                    self.take(at, id, out);
+                }
+                None if given.waiting.kind == InputKind::Order => {
+                    let input = self.given.remove(at).waiting.input;
+                    let message =
+                        "the connection broke before codex began it; it may or may not run";
+                    refused(input, Failure::new(FailureClass::ServerGone, message), out);
+                }
+                None => returned.push(self.given.remove(at)),
+            }
+        }
+        for given in returned.into_iter().rev() {
+            self.requeue(given, out);
+        }
+    }
+
+    fn holds(&self, turn: &SeenTurn, given: &Given) -> bool {
+        turn.inputs.iter().any(|seen| match (&seen.input, self.echo) {
+            (Some(input), _) => *input == given.waiting.input,
+            (None, Echo::Ids) => false,
+            // The same words in a turn that we saw end are an older input.
+            (None, Echo::TextOnly) => {
+                given.waiting.reads(&seen.text) && !self.past.contains(&turn.id)
+            }
+        })
+    }
+
+    /// Nobody can be asked any more: whoever sent these must know.
+    pub(super) fn refuse_all(&mut self, failure: &Failure, out: &mut Vec<Effect>) {
+        let given = std::mem::take(&mut self.given);
+        let (doubtful, sent): (Vec<_>, Vec<_>) =
+            given.into_iter().partition(|given| given.state != GivenState::Sent);
+        // The answer to those is still on its way.
+        self.given = sent;
+        for given in doubtful {
+            let mut failure = failure.clone();
+            failure.message = format!("{}; codex may have got this input", failure.message);
+            refused(given.waiting.input, failure, out);
+        }
+        for waiting in std::mem::take(&mut self.queue) {
+            refused(waiting.input, failure.clone(), out);
+        }
+        self.early_interrupt = None;
+    }
+
+    /// What was acknowledged on a connection that is gone may have been lost with it.
+    pub(super) fn doubt_acknowledged(&mut self) {
+        for given in &mut self.given {
+            if matches!(given.state, GivenState::Acknowledged(_)) {
+                given.state = GivenState::InDoubt;
+            }
+        }
+    }
+
+    /// Whether the end of the turn must wait for Codex's answer to an input: it may name this very turn.
+    pub(super) fn awaits_acknowledgement(&self) -> bool {
+        self.given.iter().any(|given| given.way == Way::Turn && given.state == GivenState::Sent)
+    }
+
+    fn give_back(&mut self, at: usize, out: &mut Vec<Effect>) {
+        let given = self.given.remove(at);
+        self.requeue(given, out);
+    }
+
+    fn requeue(&mut self, given: Given, out: &mut Vec<Effect>) {
+        let waiting = Waiting { wish: Wish::Turn, ..given.waiting };
+        if waiting.tries >= TRIES {
+            let message = format!("codex did not take it in {TRIES} tries");
+            let class = FailureClass::Unknown { word: None };
+            return refused(waiting.input, Failure::new(class, message), out);
+        }
+        out.push(Effect::Tell(Update::InputQueued { input: waiting.input.clone() }));
+        self.queue.push_front(waiting);
+    }
+
+    fn take(&mut self, at: usize, turn: TurnId, out: &mut Vec<Effect>) {
+        let input = self.given.remove(at).waiting.input;
+        if let Some(current) = self.turn.as_mut().filter(|current| current.id == turn) {
+            current.inputs.push(input.clone());
+        }
+        out.push(Effect::Tell(Update::InputTaken { input, turn }));
+    }
+
+    fn given_at(&self, input: &InputId) -> Option<usize> {
+        self.given.iter().position(|given| given.waiting.input == *input)
+    }
+}
+
+fn refused(input: InputId, failure: Failure, out: &mut Vec<Effect>) {
+    out.push(Effect::Tell(Update::InputRefused { input, failure }));
+}

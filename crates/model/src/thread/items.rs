@@ -1,0 +1,237 @@
+//! How the items of a turn begin, grow and end.
+
+use super::effect::{Effect, StrayReason, Update};
+use super::machine::Machine;
+use super::signal::DeltaKind;
+use super::turns::Turn;
+use crate::ask::FileDiff;
+use crate::failure::Failure;
+use crate::id::{ItemId, TurnId};
+use crate::item::{AgentMessage, Item, ItemBody, ItemEnd, MessagePhase, Outcome};
+use crate::moment::Moment;
+
+/// An item that has begun, with the text that came in pieces.
+#[derive(Debug, Clone)]
+pub(super) struct OpenItem {
+    pub(super) item: Item,
+    text: String,
+}
+
+/// Old versions ended a turn by a message that begins so.
+const ABORTED: &str = "<turn_aborted";
+
+impl Machine {
+    pub(super) fn item_started(
+        &mut self,
+        now: Moment,
+        id: Option<TurnId>,
+        item: Item,
+        out: &mut Vec<Effect>,
+    ) {
+        if let Err(why) = self.file(now, id.as_ref(), out) {
+            return out.push(stray_item(why, id, item));
+        }
+        let Some(turn) = self.turn.as_mut() else { return };
+        let is_open = turn.open.iter().any(|open| open.item.id == item.id);
+        if is_open || turn.ended.contains(&item.id) {
+            return out.push(stray_item(StrayReason::Duplicate, id, item));
+        }
+        if matches!(item.body, ItemBody::AgentMessage(_)) {
+            // Messages come one after the other: one that is still open was cut off by a steer or a retry.
+            turn.supersede(|body| matches!(body, ItemBody::AgentMessage(_)), out);
+        }
+        turn.retrying = None;
+        let update = Update::ItemBegan { turn: turn.id.clone(), item: item.clone() };
+        out.push(Effect::Tell(update));
+        turn.open.push(OpenItem { item, text: String::new() });
+    }
+
+    pub(super) fn item_completed(
+        &mut self,
+        now: Moment,
+        id: Option<TurnId>,
+        item: Item,
+        out: &mut Vec<Effect>,
+    ) {
+        if let Err(why) = self.file(now, id.as_ref(), out) {
+            return out.push(stray_item(why, id, item));
+        }
+        let Some(turn) = self.turn.as_mut() else { return };
+        if turn.ended.contains(&item.id) {
+            return out.push(stray_item(StrayReason::Duplicate, id, item));
+        }
+        turn.retrying = None;
+        let at = turn.open.iter().position(|open| open.item.id == item.id);
+        let text = at.map(|at| turn.open.remove(at).text).unwrap_or_default();
+        if let ItemBody::AgentMessage(message) = &item.body
+            && message.text.trim_start().starts_with(ABORTED)
+        {
+            turn.marked_aborted = Some(now);
+        }
+        let echo = match &item.body {
+            ItemBody::UserMessage(message) => Some(message.clone()),
+            _ => None,
+        };
+        let turn_id = turn.id.clone();
+        turn.close(OpenItem { item, text }, ItemEnd::Reported, out);
+        if let Some(message) = echo {
+            self.echoed(&turn_id, &message, out);
+        }
+        self.finish_if_settled(now, out);
+    }
+
+    pub(super) fn delta(
+        &mut self,
+        now: Moment,
+        id: Option<TurnId>,
+        item: ItemId,
+        kind: DeltaKind,
+        text: String,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(turn) = self.current(now, id.as_ref(), out) else { return };
+        if turn.ended.contains(&item) {
+            return out.push(super::turns::stray(StrayReason::Duplicate, id));
+        }
+        turn.retrying = None;
+        if kind == DeltaKind::Message {
+            match turn.open.iter_mut().find(|open| open.item.id == item) {
+                Some(open) => open.text.push_str(&text),
+                // We joined in the middle of it.
+                None => turn.open.push(OpenItem {
+                    item: Item {
+                        id: item.clone(),
+                        body: ItemBody::AgentMessage(AgentMessage::default()),
+                    },
+                    text: text.clone(),
+                }),
+            }
+        }
+        out.push(Effect::Tell(Update::Delta { turn: turn.id.clone(), item, kind, text }));
+    }
+
+    /// The diff of a change that waits for an approval.
+    pub(super) fn files(&mut self, id: Option<&TurnId>, item: &ItemId, files: Vec<FileDiff>) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let ours = id.is_none_or(|id| turn.is(id));
+        let open = turn.open.iter_mut().find(|open| ours && open.item.id == *item);
+        if let Some(OpenItem { item: Item { body: ItemBody::FileChange(change), .. }, .. }) = open {
+            change.files = files;
+        }
+    }
+
+    pub(super) fn known_files(&self, item: &ItemId) -> Option<&[FileDiff]> {
+        let open = self.turn.as_ref()?.open.iter().find(|open| open.item.id == *item)?;
+        match &open.item.body {
+            ItemBody::FileChange(change) => Some(&change.files),
+            _ => None,
+        }
+    }
+
+    pub(super) fn diff(
+        &mut self,
+        now: Moment,
+        id: Option<&TurnId>,
+        diff: String,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(turn) = self.current(now, id, out) else { return };
+        // Codex repeats the whole diff several times per patch.
+        if turn.diff.as_ref() != Some(&diff) {
+            turn.diff = Some(diff.clone());
+            out.push(Effect::Tell(Update::Diff { turn: turn.id.clone(), diff }));
+        }
+    }
+
+    pub(super) fn compacted(&mut self, now: Moment, id: Option<&TurnId>, out: &mut Vec<Effect>) {
+        let Some(turn) = self.current(now, id, out) else { return };
+        turn.note_compaction(out);
+    }
+
+    pub(super) fn failing(
+        &mut self,
+        now: Moment,
+        id: Option<&TurnId>,
+        failure: Failure,
+        will_retry: bool,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(turn) = self.current(now, id, out) else { return };
+        if !will_retry {
+            turn.given_up = Some(failure);
+            return;
+        }
+        turn.retries += 1;
+        // The answer that broke off is asked for again from its start; what came of it never completes.
+        let is_cut = |body: &ItemBody| {
+            matches!(
+                body,
+                ItemBody::AgentMessage(_) | ItemBody::Reasoning(_) | ItemBody::Plan { .. }
+            )
+        };
+        turn.supersede(is_cut, out);
+        let since = turn.retrying.as_ref().map_or(now, |(since, _)| *since);
+        turn.retrying = Some((since, failure.clone()));
+        out.push(Effect::Tell(Update::Retrying {
+            turn: turn.id.clone(),
+            failure,
+            attempt: turn.retries,
+            for_ms: u64::try_from(now.since(since).as_millis()).unwrap_or(u64::MAX),
+        }));
+    }
+}
+
+impl Turn {
+    /// Ends an item and takes from it what the result of the turn needs.
+    pub(super) fn close(&mut self, open: OpenItem, how: ItemEnd, out: &mut Vec<Effect>) {
+        let OpenItem { mut item, text } = open;
+        if let ItemBody::AgentMessage(message) = &mut item.body
+            && message.text.is_empty()
+        {
+            message.text = text;
+        }
+        if how == ItemEnd::Interrupted
+            && let Some(outcome) = item.outcome_mut()
+        {
+            *outcome = Outcome::Interrupted;
+        }
+        self.ended.insert(item.id.clone());
+        if how != ItemEnd::Superseded {
+            self.count(&item, out);
+        }
+        out.push(Effect::Tell(Update::ItemEnded { turn: self.id.clone(), item, how }));
+    }
+
+    fn count(&mut self, item: &Item, out: &mut Vec<Effect>) {
+        self.tool_iterations += u32::from(item.is_tool());
+        match &item.body {
+            ItemBody::AgentMessage(message) if !message.text.is_empty() => match message.phase {
+                MessagePhase::FinalAnswer => self.answer = Some(message.text.clone()),
+                MessagePhase::Unmarked => self.unmarked_answer = Some(message.text.clone()),
+                MessagePhase::Commentary | MessagePhase::PartialAnswer => {}
+            },
+            ItemBody::Compaction => self.note_compaction(out),
+            _ => {}
+        }
+    }
+
+    /// Codex tells a compaction as an item, as a notification, or as both.
+    fn note_compaction(&mut self, out: &mut Vec<Effect>) {
+        if !std::mem::replace(&mut self.compacted, true) {
+            out.push(Effect::Tell(Update::Compacted { turn: self.id.clone() }));
+        }
+    }
+
+    fn supersede(&mut self, which: impl Fn(&ItemBody) -> bool, out: &mut Vec<Effect>) {
+        let open = std::mem::take(&mut self.open).into_iter();
+        let (cut, kept): (Vec<_>, _) = open.partition(|open| which(&open.item.body));
+        self.open = kept;
+        for open in cut {
+            self.close(open, ItemEnd::Superseded, out);
+        }
+    }
+}
+
+fn stray_item(why: StrayReason, turn: Option<TurnId>, item: Item) -> Effect {
+    Effect::Tell(Update::Stray { why, turn, item: Some(item) })
+}

@@ -1,0 +1,217 @@
+//! Whether a turn still gets on. Silence alone ends nothing: we look, say what we found, and do what the caller chose.
+
+use super::effect::{Effect, Finding, ServerWanted, Update};
+use super::inputs::GivenState;
+use super::limits::OnStall;
+use super::link::Link;
+use super::machine::Machine;
+use super::signal::{SaidEnd, SeenState, View};
+use super::turns::{InterruptCause, Turn};
+use crate::failure::{Failure, FailureClass};
+use crate::moment::Moment;
+use crate::turn::{Interrupter, TurnEnd};
+
+impl Machine {
+    pub(super) fn progress(&mut self, now: Moment) {
+        let stall_after = self.limits.stall_after;
+        if let Some(turn) = &mut self.turn {
+            turn.last_progress = now;
+            turn.next_look = now.after(stall_after);
+            turn.looks = 0;
+        }
+    }
+
+    pub(super) fn child_spoke(&mut self, now: Moment, waiting: bool) {
+        self.child_waits = waiting;
+        self.progress(now);
+    }
+
+    pub(super) fn look(&mut self, out: &mut Vec<Effect>) {
+        if self.link == Link::Up && !std::mem::replace(&mut self.looking, true) {
+            out.push(Effect::Look);
+        }
+    }
+
+    pub(super) fn looked(
+        &mut self,
+        now: Moment,
+        view: Result<View, String>,
+        out: &mut Vec<Effect>,
+    ) {
+        self.looking = false;
+        if self.link != Link::Up {
+            return;
+        }
+        let found = match view {
+            Ok(view) => {
+                self.apply(now, &view, out);
+                Finding::Answers { state: view.state }
+            }
+            Err(reason) => {
+                // Inputs in doubt are looked for again when their time comes.
+                for given in &mut self.given {
+                    given.since = now;
+                }
+                Finding::Silent { reason }
+            }
+        };
+        self.stalled(now, &found, out);
+    }
+
+    /// Reports a turn that stands still, if the look was about that, and does what the caller chose.
+    fn stalled(&mut self, now: Moment, found: &Finding, out: &mut Vec<Effect>) {
+        let waits = self.waits_for_people();
+        let interval = self.turn.as_ref().map(|turn| self.look_interval(turn.looks + 1));
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
+        if !std::mem::take(&mut turn.look_for_stall) {
+            return;
+        }
+        turn.looks += 1;
+        turn.next_look = now.after(interval.unwrap_or_default());
+        let retrying = turn.retrying.as_ref().map(|(_, failure)| failure.clone());
+        out.push(Effect::Tell(Update::Stalled {
+            turn: turn.id.clone(),
+            quiet_ms: u64::try_from(now.since(turn.last_progress).as_millis()).unwrap_or(u64::MAX),
+            found: found.clone(),
+            retrying: retrying.clone(),
+        }));
+        if *found == (Finding::Answers { state: SeenState::Waiting }) && !waits {
+            // Codex waits for an answer to a question that we do not have; joining the thread brings it again.
+            return self.reopen(ServerWanted::Same, out);
+        }
+        match self.limits.on_stall {
+            OnStall::Warn => {}
+            OnStall::Interrupt => {
+                self.stop_turn(now, InterruptCause::By(Interrupter::Stall), out);
+            }
+            OnStall::Fail => {
+                let failure = retrying.unwrap_or_else(|| {
+                    let message = "the model sent nothing for too long";
+                    Failure::new(FailureClass::TimedOut, message)
+                });
+                self.stop_turn(now, InterruptCause::Failed(failure), out);
+            }
+        }
+    }
+
+    /// Takes over what Codex says of the thread.
+    pub(super) fn apply(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
+        self.settle_doubts(&view.turns, out);
+        let Some(turn) = self.turn.as_ref() else {
+            let running = view.turns.last().filter(|turn| turn.end.is_none());
+            let is_active = matches!(view.state, SeenState::Active | SeenState::Waiting);
+            match running {
+                Some(turn) if is_active && !self.past.contains(&turn.id) => {
+                    self.begin(now, &turn.id, out);
+                }
+                _ => self.next(out),
+            }
+            return;
+        };
+        if turn.ending.is_some() {
+            return;
+        }
+        let seen = view.turns.iter().find(|seen| turn.is(&seen.id));
+        let is_at_rest = matches!(view.state, SeenState::Idle | SeenState::NotLoaded);
+        match seen.map(|seen| &seen.end) {
+            Some(Some(end)) => self.end_turn(now, end.clone(), out),
+            _ if is_at_rest => {
+                let message = "codex no longer runs this turn, and does not say how it ended";
+                let failure = Failure::new(FailureClass::Unknown { word: None }, message);
+                self.end_turn(now, SaidEnd::Failed(Some(failure)), out);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn tick(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        self.decline_overdue(now, out);
+        self.finish_if_settled(now, out);
+        self.tick_marker(now, out);
+        self.tick_interrupt(now, out);
+        self.tick_budget(now, out);
+        let overdue = self.given.iter().any(|given| self.given_deadline(given.since) <= now);
+        if overdue && self.turn.is_none() && self.link == Link::Up {
+            for given in &mut self.given {
+                if matches!(given.state, GivenState::Acknowledged(_)) {
+                    given.state = GivenState::InDoubt;
+                }
+                given.since = now;
+            }
+            self.look(out);
+        }
+        let waits = self.waits_for_people();
+        if let Some(turn) = self.turn.as_mut()
+            && turn.ending.is_none()
+            && turn.interrupt.is_none()
+            && !waits
+            && turn.next_look <= now
+            && self.link == Link::Up
+        {
+            turn.look_for_stall = true;
+            turn.next_look = now.after(self.limits.stall_after);
+            self.look(out);
+        }
+    }
+
+    /// Old versions wrote a marker into a message instead of ending the turn.
+    fn tick_marker(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        let settle = self.limits.settle;
+        let Some(turn) = self.turn.as_ref().filter(|turn| turn.ending.is_none()) else { return };
+        if turn.marked_aborted.is_some_and(|at| at.after(settle) <= now) {
+            out.push(Effect::Interrupt { turn: turn.id.clone() });
+            self.end_turn(now, SaidEnd::Completed, out);
+        }
+    }
+
+    /// A turn that was interrupted must end soon; if Codex does not obey, it is not waited for.
+    fn tick_interrupt(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        let bound = self.limits.interrupt_bound;
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
+        let Some(interrupt) = turn.interrupt.as_mut().filter(|it| it.until <= now) else { return };
+        if !std::mem::replace(&mut interrupt.looked, true) {
+            interrupt.until = now.after(bound);
+            return self.look(out);
+        }
+        let end = match &interrupt.cause {
+            InterruptCause::By(by) => TurnEnd::Interrupted { by: by.clone() },
+            InterruptCause::Failed(failure) => TurnEnd::Failed { failure: failure.clone() },
+        };
+        self.finish(now, end, true, out);
+    }
+
+    fn tick_budget(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        let Some(budget) = self.limits.budget else { return };
+        let Some(turn) = &self.turn else { return };
+        let running = turn.clock_since.map(|since| now.since(since)).unwrap_or_default();
+        if turn.interrupt.is_none() && turn.clock + running >= budget {
+            let message = format!("the turn used up its {} s", budget.as_secs());
+            let failure = Failure::new(FailureClass::TimedOut, message);
+            self.stop_turn(now, InterruptCause::Failed(failure), out);
+        }
+    }
+
+    /// When the running turn wants to be looked after next.
+    pub(super) fn turn_deadline(&self, turn: &Turn) -> Option<Moment> {
+        if let Some(ending) = &turn.ending {
+            return Some(ending.until);
+        }
+        let marker = turn.marked_aborted.map(|at| at.after(self.limits.settle));
+        let interrupt = turn.interrupt.as_ref().map(|interrupt| interrupt.until);
+        let is_stopping = turn.interrupt.is_some();
+        let budget = match (self.limits.budget, turn.clock_since) {
+            (Some(budget), Some(since)) if !is_stopping => {
+                Some(since.after(budget.saturating_sub(turn.clock)))
+            }
+            _ => None,
+        };
+        let is_watched = !is_stopping && self.link == Link::Up && !self.waits_for_people();
+        let stall = is_watched.then_some(turn.next_look);
+        [marker, interrupt, budget, stall].into_iter().flatten().min()
+    }
+
+    /// An input that Codex has taken begins a turn at once; if not, we look where it is.
+    pub(super) fn given_deadline(&self, since: Moment) -> Moment {
+        since.after(self.limits.interrupt_bound)
+    }
+}

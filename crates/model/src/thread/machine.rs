@@ -1,0 +1,188 @@
+//! The state of a thread, and the one door through which it changes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use super::asks::OpenAsk;
+use super::effect::{Effect, Update};
+use super::inputs::{Echo, Given, Waiting};
+use super::limits::Limits;
+use super::link::Link;
+use super::signal::{Deciders, Said, Signal, What};
+use super::turns::Turn;
+use crate::id::{AskId, TurnId};
+use crate::moment::Moment;
+
+/// Turns that are over and whose late events must be known as such. Codex sends them within seconds.
+const PAST_TURNS: usize = 64;
+
+/// One thread.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub(super) limits: Limits,
+    pub(super) echo: Echo,
+    /// The time of the signal at hand.
+    pub(super) now: Moment,
+    pub(super) link: Link,
+    /// Inputs that have not been given to Codex, in order.
+    pub(super) queue: VecDeque<Waiting>,
+    /// Inputs that were given to Codex and not yet shown to have arrived, in order.
+    pub(super) given: Vec<Given>,
+    pub(super) turn: Option<Turn>,
+    pub(super) past: VecDeque<TurnId>,
+    pub(super) asks: BTreeMap<AskId, OpenAsk>,
+    pub(super) deciders: Deciders,
+    /// Someone wants the turn interrupted that is about to begin.
+    pub(super) early_interrupt: Option<String>,
+    /// An answer to `Effect::Look` is awaited.
+    pub(super) looking: bool,
+    /// A sub-agent waits for a person.
+    pub(super) child_waits: bool,
+    /// Times the thread was opened again without a turn beginning since.
+    pub(super) reopened: u8,
+}
+
+impl Machine {
+    /// A thread that was just opened and has no turn running.
+    pub fn new(limits: Limits, echo: Echo) -> Self {
+        Self {
+            limits,
+            echo,
+            now: Moment::default(),
+            link: Link::Up,
+            queue: VecDeque::new(),
+            given: Vec::new(),
+            turn: None,
+            past: VecDeque::new(),
+            asks: BTreeMap::new(),
+            deciders: Deciders::default(),
+            early_interrupt: None,
+            looking: false,
+            child_waits: false,
+            reopened: 0,
+        }
+    }
+
+    /// Takes one signal, and says what is to be done about it, in order.
+    pub fn step(&mut self, now: Moment, signal: Signal) -> Vec<Effect> {
+        let mut out = Vec::new();
+        self.now = now;
+        self.dispatch(now, signal, &mut out);
+        self.keep_time(now);
+        out
+    }
+
+    /// When [`Signal::Tick`] is wanted at the latest.
+    pub fn wake_at(&self) -> Option<Moment> {
+        let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));
+        let asks = self.asks.values().filter_map(|ask| ask.deadline).min();
+        let idle = self.turn.is_none() && self.link == Link::Up && !self.looking;
+        let given = self.given.iter().map(|given| self.given_deadline(given.since)).min();
+        turn.into_iter().chain(asks).chain(given.filter(|_| idle)).min()
+    }
+
+    /// The turn that runs.
+    pub fn turn(&self) -> Option<&TurnId> {
+        self.turn.as_ref().map(|turn| &turn.id)
+    }
+
+    /// Whether an input sent now would have to wait.
+    pub fn is_busy(&self) -> bool {
+        self.turn.is_some() || !self.given.is_empty() || !self.queue.is_empty()
+    }
+
+    /// Whether a person is waited for.
+    pub fn waits_for_people(&self) -> bool {
+        self.child_waits || self.asks.values().any(|ask| ask.is_for_people())
+    }
+
+    pub fn open_asks(&self) -> impl Iterator<Item = &AskId> {
+        self.asks.keys()
+    }
+
+    fn dispatch(&mut self, now: Moment, signal: Signal, out: &mut Vec<Effect>) {
+        match signal {
+            Signal::Send { input, kind, if_busy } => self.send(now, input, kind, if_busy, out),
+            Signal::Interrupt { by } => self.interrupt(now, by, out),
+            Signal::Decide { ask, decision, by } => self.decide(&ask, decision, by, out),
+            Signal::DeciderFailed { ask, reason } => self.decline(&ask, reason, out),
+            Signal::NoHandler { ask } => self.refuse(&ask, out),
+            Signal::Deciders(deciders) => self.deciders_changed(deciders, out),
+            Signal::Codex(said) => self.said(now, said, out),
+            Signal::Submitted { input, turn } => self.submitted(&input, turn, out),
+            Signal::Steered { input } => self.steered(&input, out),
+            Signal::GiveFailed { input, why } => self.give_failed(&input, why, out),
+            Signal::InterruptFailed { turn } => self.interrupt_failed(&turn, out),
+            Signal::Answered { ask } => self.answered(&ask, out),
+            Signal::AnswerLost { ask, reason } => self.answer_lost(&ask, reason, out),
+            Signal::Looked(view) => self.looked(now, view, out),
+            Signal::Reopened(view) => self.reopened(now, &view, out),
+            Signal::ReopenFailed { failure } => self.reopen_failed(now, failure, out),
+            Signal::ChildSpoke { waiting } => self.child_spoke(now, waiting),
+            Signal::Closed { reason } => self.closed(reason, out),
+            Signal::Tick => self.tick(now, out),
+        }
+    }
+
+    fn said(&mut self, now: Moment, Said { turn, what }: Said, out: &mut Vec<Effect>) {
+        // An attempt that fails shows that Codex lives, but nothing comes of it.
+        if !matches!(what, What::Failing { .. }) {
+            self.progress(now);
+        }
+        match what {
+            What::TurnStarted => self.turn_started(now, turn, out),
+            What::TurnCompleted(end) => self.turn_completed(now, turn, end, out),
+            What::ItemStarted(item) => self.item_started(now, turn, item, out),
+            What::ItemCompleted(item) => self.item_completed(now, turn, item, out),
+            What::Delta { item, kind, text } => self.delta(now, turn, item, kind, text, out),
+            What::Files { item, files } => self.files(turn.as_ref(), &item, files),
+            What::Usage { last, thread, context_window } => {
+                if let Some(current) = self.current(now, turn.as_ref(), out) {
+                    current.usage.add(last, thread, context_window);
+                    let update = Update::Usage { turn: current.id.clone(), usage: current.usage };
+                    out.push(Effect::Tell(update));
+                }
+            }
+            What::Plan(plan) => {
+                if let Some(current) = self.current(now, turn.as_ref(), out) {
+                    current.plan = Some(plan.clone());
+                    out.push(Effect::Tell(Update::Plan { turn: current.id.clone(), plan }));
+                }
+            }
+            What::Diff(diff) => self.diff(now, turn.as_ref(), diff, out),
+            What::Compacted => self.compacted(now, turn.as_ref(), out),
+            What::Failing { failure, will_retry } => {
+                self.failing(now, turn.as_ref(), failure, will_retry, out);
+            }
+            What::Asked { ask, content } => self.asked(now, ask, *content, out),
+            What::AskResolved { ask } => self.ask_resolved(now, &ask, out),
+            What::Sign => {}
+        }
+    }
+
+    pub(super) fn remember(&mut self, turn: TurnId) {
+        if self.past.len() == PAST_TURNS {
+            self.past.pop_front();
+        }
+        self.past.push_back(turn);
+    }
+
+    /// The clock of the budget stands while a person is waited for.
+    fn keep_time(&mut self, now: Moment) {
+        let stands = self.waits_for_people();
+        if let Some(turn) = &mut self.turn {
+            if let Some(since) = turn.clock_since.take() {
+                turn.clock += now.since(since);
+            }
+            if !stands {
+                turn.clock_since = Some(now);
+            }
+        }
+    }
+
+    /// Doubling up to a quarter of an hour: a warning must not become noise.
+    pub(super) fn look_interval(&self, looks: u32) -> Duration {
+        let doubled = self.limits.stall_after.saturating_mul(1 << looks.min(10));
+        doubled.min(Duration::from_secs(15 * 60)).max(self.limits.stall_after)
+    }
+}

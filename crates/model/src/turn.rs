@@ -1,0 +1,63 @@
+//! What a turn came to.
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::id::{InputId, TurnId};
+use crate::plan::Plan;
+use crate::usage::Usage;
+
+/// The outcome of one turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnResult {
+    pub turn: TurnId,
+    /// The inputs it answered, in the order they were taken. None if Codex started it by itself.
+    pub inputs: Vec<InputId>,
+    pub end: TurnEnd,
+    /// The message marked as the answer, or else the last unmarked one.
+    pub final_answer: Option<String>,
+    /// Commands, file changes and tool calls.
+    pub tool_iterations: u32,
+    pub usage: Usage,
+    pub plan: Option<Plan>,
+    /// The whole change of the turn as a unified diff.
+    pub diff: Option<String>,
+    /// The history was summed up during this turn.
+    pub compacted: bool,
+    /// Attempts that failed and that Codex repeated.
+    pub retries: u32,
+    /// The app-server is gone or does not obey: the next turn needs a fresh one.
+    pub retire: bool,
+    pub elapsed_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum TurnEnd {
+    Completed,
+    Interrupted { by: Interrupter },
+    Failed { failure: Failure },
+}
+
+/// Who ended a turn before its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "who", rename_all = "snake_case")]
+pub enum Interrupter {
+    /// Someone who asked us to.
+    Caller { name: String },
+    /// Someone who answered an ask with `cancel`.
+    Decision { by: String },
+    /// Our own rule for turns that stand still.
+    Stall,
+    /// Another client, or Codex itself.
+    Codex,
+}
+
+impl TurnResult {
+    pub fn failure(&self) -> Option<&Failure> {
+        match &self.end {
+            TurnEnd::Failed { failure } => Some(failure),
+            TurnEnd::Completed | TurnEnd::Interrupted { .. } => None,
+        }
+    }
+}
