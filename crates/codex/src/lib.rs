@@ -6,11 +6,13 @@
 //! Start reading at [`app_server`] for a connection, at [`peer`] for the conversation below it, at [`keeper`] for the
 //! process, at [`protocol`] for Codex's words.
 
+pub mod account;
 pub mod app_server;
 pub mod binary;
 pub mod keeper;
 pub mod peer;
 pub mod protocol;
 pub mod schema;
+pub mod thread;
 pub mod transport;
 pub mod wire;

@@ -12,6 +12,7 @@
 
 pub mod approval_policy;
 pub mod ask;
+pub mod config_overrides;
 pub mod error;
 pub mod form;
 pub mod item;

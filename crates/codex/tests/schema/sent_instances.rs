@@ -101,7 +101,7 @@ fn openings(sent: &mut Outbox) {
                 approvals_reviewer: reviewer,
                 sandbox,
                 permissions: permissions.clone(),
-                config: Some(BTreeMap::from([(text(), json!(1))])),
+                config: Some([(text(), json!(1))].into_iter().collect()),
                 base_instructions: Some(text()),
                 developer_instructions: Some(text()),
                 ephemeral: Some(true),

@@ -1,13 +1,12 @@
 //! Opening, finding and closing threads.
 
-use std::collections::BTreeMap;
-
 use ostler_model::{ThreadId, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ClientRequest, Done};
 use crate::protocol::approval_policy::ApprovalPolicy;
+use crate::protocol::config_overrides::ConfigOverrides;
 use crate::protocol::lenient;
 use crate::protocol::settings::{SandboxMode, SandboxPolicy};
 use crate::protocol::thread::Thread;
@@ -36,7 +35,7 @@ pub struct ThreadStart {
     pub permissions: Option<String>,
     /// Settings by dotted key, on top of the Codex home's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub config: Option<BTreeMap<String, Value>>,
+    pub config: Option<ConfigOverrides>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_instructions: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +83,7 @@ pub struct ThreadResume {
     pub permissions: Option<String>,
     /// Settings by dotted key, on top of the Codex home's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub config: Option<BTreeMap<String, Value>>,
+    pub config: Option<ConfigOverrides>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_instructions: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,7 +125,7 @@ pub struct ThreadFork {
     pub permissions: Option<String>,
     /// Settings by dotted key, on top of the Codex home's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub config: Option<BTreeMap<String, Value>>,
+    pub config: Option<ConfigOverrides>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_instructions: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,4 @@
+//! Threads: what they are opened with, and opening them.
+
+pub mod open;
+pub mod settings;

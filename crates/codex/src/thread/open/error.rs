@@ -1,0 +1,102 @@
+//! Why a thread was not opened.
+
+use ostler_model::ThreadId;
+use thiserror::Error;
+
+use crate::app_server::CallError;
+use crate::peer::{RequestError, RpcError};
+use crate::protocol::CodexVersion;
+use crate::protocol::request::PrepareError;
+use crate::thread::settings::{Difference, InvalidSettings};
+
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error("the settings are not valid: {0}")]
+    Invalid(#[from] InvalidSettings),
+    /// The thread has been left alone again.
+    #[error("codex gave thread {thread} more rights than asked: {}", wider(differences))]
+    Wider { thread: ThreadId, differences: Vec<Difference> },
+    #[error("codex has no thread {thread}")]
+    NotFound { thread: ThreadId },
+    #[error("thread {thread} is archived; unarchive it first")]
+    Archived { thread: ThreadId },
+    #[error("thread {thread} is open in another app-server; use that one, or end it")]
+    BusyElsewhere { thread: ThreadId },
+    #[error(
+        "thread {thread} was made by codex {created_by}, and codex {version} would damage it; use codex {created_by} or later"
+    )]
+    NewerHome { thread: ThreadId, created_by: CodexVersion, version: CodexVersion },
+    #[error(transparent)]
+    Unsupported(PrepareError),
+    #[error(transparent)]
+    Refused(RpcError),
+    /// The connection ended, or no answer came in time. Whether the thread was opened is not known.
+    #[error(transparent)]
+    Connection(RequestError),
+    #[error(transparent)]
+    Unreadable(CallError),
+    #[error("codex opened a thread without saying which")]
+    NoThreadId,
+}
+
+/// Texts by which Codex refuses a thread; it has no codes for them. This is the only place that reads its prose; the
+/// versions are those on which tests/e2e/thread_settings.rs sees the text.
+const REFUSALS: [(&str, Refusal); 6] = [
+    // thread/resume, thread/fork, thread/archive; 0.130.0, 0.142.5, 0.166.0.
+    ("no rollout found for thread id ", Refusal::NotFound),
+    // thread/read; 0.130.0, 0.142.5, 0.166.0.
+    ("thread not loaded: ", Refusal::NotFound),
+    // An id that is no UUID; thread/read on all three, thread/archive on 0.130.0.
+    ("invalid thread id: ", Refusal::NotFound),
+    // The same, in thread/archive on 0.142.5 and 0.166.0.
+    ("invalid session id: ", Refusal::NotFound),
+    // thread/resume and thread/fork; 0.142.5, 0.166.0.
+    (" is archived. Run `codex unarchive ", Refusal::Archived),
+    // thread/resume and thread/archive; 0.166.0.
+    (" already has an active writer", Refusal::BusyElsewhere),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    NotFound,
+    Archived,
+    BusyElsewhere,
+}
+
+impl OpenError {
+    /// For a call that names no thread.
+    pub(super) fn from_call(error: CallError) -> Self {
+        match error {
+            CallError::Prepare(error) => Self::Unsupported(error),
+            CallError::Request { source: RequestError::Rpc(error), .. } => Self::Refused(error),
+            CallError::Request {
+                source: source @ (RequestError::TimedOut { .. } | RequestError::Closed { .. }),
+                ..
+            } => Self::Connection(source),
+            error => Self::Unreadable(error),
+        }
+    }
+
+    /// For a call on a thread.
+    pub(super) fn from_call_on(thread: &ThreadId, error: CallError) -> Self {
+        let thread = thread.clone();
+        match Self::from_call(error) {
+            Self::Refused(error) => match refusal(&error.message) {
+                Some(Refusal::NotFound) => Self::NotFound { thread },
+                Some(Refusal::Archived) => Self::Archived { thread },
+                Some(Refusal::BusyElsewhere) => Self::BusyElsewhere { thread },
+                None => Self::Refused(error),
+            },
+            error => error,
+        }
+    }
+}
+
+fn refusal(message: &str) -> Option<Refusal> {
+    REFUSALS.iter().find(|(text, _)| message.contains(text)).map(|(_, refusal)| *refusal)
+}
+
+fn wider(differences: &[Difference]) -> String {
+    let wider = differences.iter().filter(|difference| difference.is_wider());
+    wider.map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
