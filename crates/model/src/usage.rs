@@ -23,6 +23,16 @@ impl Tokens {
         self.input.saturating_sub(self.cached_input)
     }
 
+    /// The difference, if none of the parts would be negative.
+    fn minus(self, other: Self) -> Option<Self> {
+        Some(Self {
+            input: self.input.checked_sub(other.input)?,
+            cached_input: self.cached_input.checked_sub(other.cached_input)?,
+            output: self.output.checked_sub(other.output)?,
+            reasoning_output: self.reasoning_output.checked_sub(other.reasoning_output)?,
+        })
+    }
+
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -48,14 +58,33 @@ pub struct Usage {
     pub context_window: Option<u64>,
 }
 
-impl Usage {
-    /// Takes a report of Codex into account. A report that repeats the thread's sum is the same call told twice.
-    pub fn add(&mut self, last: Tokens, thread: Tokens, context_window: Option<u64>) {
-        if self.calls > 0 && thread == self.thread && thread != Tokens::default() {
-            return;
+/// The thread's sum as Codex told it last, from which the share of a turn is reckoned.
+///
+/// Codex repeats reports with unchanged numbers: at the start of each call (0.130.0), after a failed call, and after a
+/// resume. So a report counts only if the thread's sum has changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    thread: Option<Tokens>,
+}
+
+impl Tally {
+    /// What this report adds, if it is about a new call.
+    pub fn count(&mut self, last: Tokens, thread: Tokens) -> Option<Tokens> {
+        let before = self.thread.replace(thread);
+        match before {
+            Some(before) if before == thread => None,
+            // After a full context window Codex sets the sum to nothing; that is no call.
+            _ if thread.total() == 0 => None,
+            Some(before) => Some(thread.minus(before).unwrap_or(last)),
+            None => Some(last),
         }
-        self.turn = self.turn.plus(last);
-        self.last_call = last;
+    }
+}
+
+impl Usage {
+    pub fn add(&mut self, call: Tokens, thread: Tokens, context_window: Option<u64>) {
+        self.turn = self.turn.plus(call);
+        self.last_call = call;
         self.calls += 1;
         self.thread = thread;
         self.context_window = context_window.or(self.context_window);
@@ -64,7 +93,7 @@ impl Usage {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tokens, Usage};
+    use super::{Tally, Tokens, Usage};
 
     fn tokens(input: u64, cached_input: u64, output: u64) -> Tokens {
         Tokens { input, cached_input, output, reasoning_output: 0 }
@@ -78,9 +107,34 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_the_sum_of_its_calls_and_a_repeated_report_is_no_call() {
+    fn a_report_counts_only_if_the_sum_of_the_thread_has_changed() {
+        let mut tally = Tally::default();
+        let reports = [
+            (tokens(100, 0, 10), tokens(500, 0, 50)),
+            (tokens(100, 0, 10), tokens(500, 0, 50)),
+            (tokens(150, 90, 20), tokens(650, 90, 70)),
+            // The context window was full, then Codex counts on from nothing.
+            (tokens(0, 0, 0), tokens(0, 0, 0)),
+            (tokens(30, 0, 5), tokens(30, 0, 5)),
+        ];
+
+        let counted = reports.map(|(last, thread)| tally.count(last, thread));
+
+        assert_eq!(
+            counted,
+            [
+                Some(tokens(100, 0, 10)),
+                None,
+                Some(tokens(150, 90, 20)),
+                None,
+                Some(tokens(30, 0, 5))
+            ]
+        );
+    }
+
+    #[test]
+    fn a_turn_is_the_sum_of_its_calls() {
         let mut usage = Usage::default();
-        usage.add(tokens(100, 0, 10), tokens(500, 0, 50), Some(1000));
         usage.add(tokens(100, 0, 10), tokens(500, 0, 50), Some(1000));
         usage.add(tokens(150, 90, 20), tokens(650, 90, 70), None);
 

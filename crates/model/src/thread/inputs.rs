@@ -264,6 +264,29 @@ impl Machine {
         }
     }
 
+    /// Whether something was ordered whose turn has not begun.
+    pub(super) fn has_order(&self) -> bool {
+        self.given.iter().any(|given| given.waiting.kind == InputKind::Order)
+    }
+
+    /// Codex gives up a turn that it never began; 0.130.0 does so with an input it cannot use.
+    pub(super) fn refuse_unbegun(
+        &mut self,
+        turn: Option<&TurnId>,
+        failure: Failure,
+        out: &mut Vec<Effect>,
+    ) {
+        let named = |given: &Given| match &given.state {
+            GivenState::Acknowledged(Some(named)) => Some(named) == turn,
+            _ => false,
+        };
+        if let Some(at) = self.given.iter().position(named) {
+            let input = self.given.remove(at).waiting.input;
+            refused(input, failure, out);
+            self.next(out);
+        }
+    }
+
     /// A user's message stands among the items of a turn.
     pub(super) fn echoed(&mut self, turn: &TurnId, message: &UserMessage, out: &mut Vec<Effect>) {
         let at = match (&message.input, self.echo) {

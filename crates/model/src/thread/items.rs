@@ -156,6 +156,9 @@ impl Machine {
         will_retry: bool,
         out: &mut Vec<Effect>,
     ) {
+        if !will_retry && self.turn.is_none() {
+            return self.refuse_unbegun(id, failure, out);
+        }
         let Some(turn) = self.current(now, id, out) else { return };
         if !will_retry {
             turn.given_up = Some(failure);

@@ -1,6 +1,7 @@
 //! What happens when the connection to the app-server breaks. A turn may run on without us.
 
 use super::effect::{Effect, ServerWanted, Update, Withdrawal};
+use super::liveness::seen_turn;
 use super::machine::Machine;
 use super::signal::{SaidEnd, View};
 use crate::failure::{Failure, FailureClass};
@@ -65,8 +66,7 @@ impl Machine {
         out.push(Effect::Tell(Update::Reconnected));
         self.progress(now);
         // A turn that Codex calls interrupted, and that nobody interrupted, died with its app-server.
-        let is_ours = |id| self.turn.as_ref().is_some_and(|turn| turn.is(id));
-        let seen = view.turns.iter().find(|turn| is_ours(&turn.id));
+        let seen = self.turn.as_ref().and_then(|turn| seen_turn(view, turn));
         let asked_for = self
             .turn
             .as_ref()

@@ -5,7 +5,7 @@ use super::inputs::GivenState;
 use super::limits::OnStall;
 use super::link::Link;
 use super::machine::Machine;
-use super::signal::{SaidEnd, SeenState, View};
+use super::signal::{SaidEnd, SeenState, SeenTurn, View};
 use super::turns::{InterruptCause, Turn};
 use crate::failure::{Failure, FailureClass};
 use crate::moment::Moment;
@@ -111,7 +111,7 @@ impl Machine {
         if turn.ending.is_some() {
             return;
         }
-        let seen = view.turns.iter().find(|seen| turn.is(&seen.id));
+        let seen = seen_turn(view, turn);
         let is_at_rest = matches!(view.state, SeenState::Idle | SeenState::NotLoaded);
         match seen.map(|seen| &seen.end) {
             Some(Some(end)) => self.end_turn(now, end.clone(), out),
@@ -159,7 +159,8 @@ impl Machine {
         let settle = self.limits.settle;
         let Some(turn) = self.turn.as_ref().filter(|turn| turn.ending.is_none()) else { return };
         if turn.marked_aborted.is_some_and(|at| at.after(settle) <= now) {
-            out.push(Effect::Interrupt { turn: turn.id.clone() });
+            let turn = turn.announced.as_ref().unwrap_or(&turn.id).clone();
+            out.push(Effect::Interrupt { turn });
             self.end_turn(now, SaidEnd::Completed, out);
         }
     }
@@ -214,4 +215,13 @@ impl Machine {
     pub(super) fn given_deadline(&self, since: Moment) -> Moment {
         since.after(self.limits.interrupt_bound)
     }
+}
+
+/// The turn in what Codex says. Of a review's two names the announced one is always shown as interrupted.
+pub(super) fn seen_turn<'a>(view: &'a View, turn: &Turn) -> Option<&'a SeenTurn> {
+    let items = view.turns.iter().find(|seen| {
+        turn.is(&seen.id)
+            && (turn.other_name.is_none() || turn.announced.as_ref() != Some(&seen.id))
+    });
+    items.or_else(|| view.turns.iter().find(|seen| turn.is(&seen.id) && seen.end.is_none()))
 }

@@ -12,6 +12,7 @@ use super::signal::{Deciders, Said, Signal, What};
 use super::turns::Turn;
 use crate::id::{AskId, TurnId};
 use crate::moment::Moment;
+use crate::usage::Tally;
 
 /// Turns that are over and whose late events must be known as such. Codex sends them within seconds.
 const PAST_TURNS: usize = 64;
@@ -29,6 +30,7 @@ pub struct Machine {
     /// Inputs that were given to Codex and not yet shown to have arrived, in order.
     pub(super) given: Vec<Given>,
     pub(super) turn: Option<Turn>,
+    pub(super) tally: Tally,
     pub(super) past: VecDeque<TurnId>,
     pub(super) asks: BTreeMap<AskId, OpenAsk>,
     pub(super) deciders: Deciders,
@@ -53,6 +55,7 @@ impl Machine {
             queue: VecDeque::new(),
             given: Vec::new(),
             turn: None,
+            tally: Tally::default(),
             past: VecDeque::new(),
             asks: BTreeMap::new(),
             deciders: Deciders::default(),
@@ -137,8 +140,12 @@ impl Machine {
             What::Delta { item, kind, text } => self.delta(now, turn, item, kind, text, out),
             What::Files { item, files } => self.files(turn.as_ref(), &item, files),
             What::Usage { last, thread, context_window } => {
-                if let Some(current) = self.current(now, turn.as_ref(), out) {
-                    current.usage.add(last, thread, context_window);
+                // A report alone begins no turn: one is repeated after each resume.
+                let call = self.tally.count(last, thread);
+                let current = self.turn.as_mut();
+                let ours = current.filter(|current| turn.is_none_or(|turn| current.is(&turn)));
+                if let (Some(current), Some(call)) = (ours, call) {
+                    current.usage.add(call, thread, context_window);
                     let update = Update::Usage { turn: current.id.clone(), usage: current.usage };
                     out.push(Effect::Tell(update));
                 }

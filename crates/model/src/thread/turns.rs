@@ -18,10 +18,12 @@ use crate::usage::Usage;
 /// The turn that runs.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
-    /// The id with which it began; interrupts and steers want this one.
     pub(super) id: TurnId,
-    /// Reviews go by another id once they have begun (0.130.0 to 0.166.0).
+    /// A review has two ids (0.130.0 to 0.166.0): one is announced and takes interrupts, the other is on its items and
+    /// on its end.
     pub(super) other_name: Option<TurnId>,
+    /// The id that Codex announced, which interrupts must name. Not known yet for a review whose items come first.
+    pub(super) announced: Option<TurnId>,
     pub(super) began: Moment,
     pub(super) inputs: Vec<InputId>,
     /// Items that have begun and not ended, in order.
@@ -80,6 +82,7 @@ pub(super) struct Ending {
 impl Turn {
     pub(super) fn new(id: TurnId, now: Moment, look_at: Moment) -> Self {
         Self {
+            announced: Some(id.clone()),
             id,
             other_name: None,
             began: now,
@@ -149,7 +152,15 @@ impl Machine {
             return out.push(stray(StrayReason::Late, Some(id)));
         }
         match self.turn.as_mut() {
-            Some(turn) if turn.is(&id) => return,
+            Some(turn) if turn.is(&id) => {
+                turn.announced = Some(id);
+                return self.interrupt_announced(now, out);
+            }
+            Some(turn) if turn.announced.is_none() => {
+                turn.other_name = Some(id.clone());
+                turn.announced = Some(id);
+                return self.interrupt_announced(now, out);
+            }
             // Codex runs one turn at a time, so the one before is over, whatever we missed of it.
             Some(turn) => {
                 let end = match turn.ending.take() {
@@ -196,7 +207,11 @@ impl Machine {
             (Some(id), _) if self.past.contains(id) => Err(StrayReason::Late),
             (Some(_), Some(_)) => Err(StrayReason::Foreign),
             (Some(id), None) => {
+                let is_order = self.has_order();
                 self.begin(now, id, out);
+                if let Some(turn) = self.turn.as_mut().filter(|_| is_order) {
+                    turn.announced = None;
+                }
                 Ok(())
             }
         }
@@ -208,10 +223,17 @@ impl Machine {
         self.turn = Some(Turn::new(id.clone(), now, look_at));
         out.push(Effect::Tell(Update::TurnBegan { turn: id.clone() }));
         self.take_acknowledged(id, out);
-        if let Some(by) = self.early_interrupt.take() {
-            self.stop_turn(now, InterruptCause::By(Interrupter::Caller { name: by }), out);
+        if self.early_interrupt.is_some() {
+            self.interrupt_announced(now, out);
         } else {
             self.steer_waiting(id, out);
+        }
+    }
+
+    /// Now the turn has a name by which it can be interrupted, if somebody wanted that.
+    fn interrupt_announced(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        if let Some(name) = self.early_interrupt.take() {
+            self.stop_turn(now, InterruptCause::By(Interrupter::Caller { name }), out);
         }
     }
 
@@ -313,15 +335,21 @@ impl Machine {
     pub(super) fn stop_turn(&mut self, now: Moment, cause: InterruptCause, out: &mut Vec<Effect>) {
         let until = now.after(self.limits.interrupt_bound);
         let Some(turn) = self.turn.as_mut() else { return };
+        let Some(announced) = turn.announced.clone() else {
+            if let InterruptCause::By(Interrupter::Caller { name }) = cause {
+                self.early_interrupt = Some(name);
+            }
+            return;
+        };
         if turn.interrupt.is_none() && turn.ending.is_none() {
             turn.interrupt = Some(Interrupt { cause, until, looked: false });
-            out.push(Effect::Interrupt { turn: turn.id.clone() });
+            out.push(Effect::Interrupt { turn: announced });
         }
     }
 
     /// Codex knows no such turn, or did not answer: it may be over, or not yet be begun on its side.
     pub(super) fn interrupt_failed(&mut self, id: &TurnId, out: &mut Vec<Effect>) {
-        let concerns = self.turn.as_ref().is_some_and(|turn| turn.id == *id);
+        let concerns = self.turn.as_ref().is_some_and(|turn| turn.is(id));
         if concerns {
             self.look(out);
         }
