@@ -4,11 +4,13 @@
 
 mod client;
 mod codex;
+mod driven;
 pub mod reader;
 mod stage;
 mod terminal;
 
 pub use client::{Client, Question};
 pub use codex::{OLDEST, VERSIONS, codex_binary};
+pub use driven::{Driven, DrivenThread};
 pub use stage::{KeptCodex, Stage};
 pub use terminal::Terminal;

@@ -71,12 +71,12 @@ impl Stage {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Starts an app-server under a keeper.
-    pub async fn codex(&self) -> Result<KeptCodex> {
+    /// How an app-server of this world is started.
+    pub fn start_keeper(&self) -> Result<StartKeeper> {
         let root = self.runtime.path().join("run/keepers");
         std::fs::create_dir_all(&root)?;
-        let record = keeper::start(StartKeeper {
-            root: root.clone(),
+        Ok(StartKeeper {
+            root,
             program: self.program.clone(),
             codex: self.codex.clone(),
             codex_version: None,
@@ -88,7 +88,13 @@ impl Stage {
             extra_arguments: Vec::new(),
             ready_deadline: READY_DEADLINE,
         })
-        .await?;
+    }
+
+    /// Starts an app-server under a keeper.
+    pub async fn codex(&self) -> Result<KeptCodex> {
+        let start = self.start_keeper()?;
+        let root = start.root.clone();
+        let record = keeper::start(start).await?;
         let found = keeper::find(&root, record.id.as_str())?;
         let runtime = self.runtime.path().to_owned();
         Ok(KeptCodex { found, program: self.program.clone(), runtime })

@@ -11,6 +11,7 @@ mod many_threads;
 mod plain_turn;
 mod resume;
 mod steer;
+mod thread;
 mod two_clients;
 mod unknown_request;
 

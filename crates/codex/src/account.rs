@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::future::BoxFuture;
 use thiserror::Error;
 
 use crate::app_server::{AppServer, CallError};
 use crate::protocol::limits::AccountRateLimits;
+use crate::protocol::reply::TokenRefreshReply;
 use crate::protocol::request::account::{
     AccountRateLimitsRead, AccountRead, AccountState, Model, ModelList,
 };
@@ -64,4 +66,10 @@ pub async fn read_account(server: &AppServer) -> Result<AccountState, CallError>
 /// Needs a ChatGPT login; Codex refuses it to others.
 pub async fn read_rate_limits(server: &AppServer) -> Result<AccountRateLimits, CallError> {
     server.call(&AccountRateLimitsRead).await
+}
+
+/// Fresh tokens for a login that another program holds. Codex waits ten seconds for them.
+pub trait TokenSource: Send + Sync + std::fmt::Debug + 'static {
+    /// `account` is the one whose tokens are no longer taken.
+    fn refresh(&self, account: Option<String>) -> BoxFuture<'_, Result<TokenRefreshReply, String>>;
 }

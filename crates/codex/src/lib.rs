@@ -9,8 +9,10 @@
 pub mod account;
 pub mod app_server;
 pub mod binary;
+pub mod driver;
 pub mod keeper;
 pub mod peer;
+pub mod projection;
 pub mod protocol;
 pub mod schema;
 pub mod thread;

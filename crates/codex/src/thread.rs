@@ -1,4 +1,18 @@
-//! Threads: what they are opened with, and opening them.
+//! Threads: what they are opened with, and the handle by which one is used.
+//!
+//! Start reading at [`Thread`]; [`settings`] is what a thread is opened with, [`open`] is how, [`ThreadUpdate`] is what it
+//! tells. What makes it work is the [`driver`](crate::driver).
 
+pub mod failure;
+mod handle;
+mod handlers;
+mod input;
+pub(crate) mod item;
 pub mod open;
 pub mod settings;
+mod update;
+
+pub use handle::{SendTicket, Thread};
+pub use handlers::{Decided, Decider, ThreadHandlers, ToolHandler, ToolReply};
+pub use input::{InputError, TurnContent, TurnInput};
+pub use update::{Agent, Notice, ThreadUpdate, ThreadUpdates, Told, TurnOutcome};

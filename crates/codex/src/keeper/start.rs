@@ -55,6 +55,11 @@ pub struct StartKeeper {
     pub ready_deadline: Duration,
 }
 
+/// The end of what Codex wrote to its log, without secrets.
+pub fn last_words(folder: &KeeperFolder, environment: &[(OsString, OsString)]) -> String {
+    redact(&log::tail(&folder.codex_log(), LAST_WORDS_BYTES), environment)
+}
+
 /// Starts a keeper and waits until its codex accepts connections.
 ///
 /// After an error nothing runs and no folder is left. If this future is dropped half-way, the keeper lives on and

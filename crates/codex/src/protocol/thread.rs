@@ -65,6 +65,34 @@ impl Thread {
     pub fn thread_id(&self) -> Option<&ThreadId> {
         self.id.as_ref().or(self.session_id.as_ref())
     }
+
+    /// The thread that started this one, if it is a sub-agent. Codex 0.130.0 says it only inside the source.
+    pub fn parent(&self) -> Option<ThreadId> {
+        let spawned = || {
+            let source: Source = lenient::message(self.source.as_ref()?.as_raw()).ok()?;
+            source.sub_agent?.thread_spawn?.parent_thread_id
+        };
+        self.parent_thread_id.clone().or_else(spawned)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Source {
+    #[serde(default, deserialize_with = "lenient::object")]
+    sub_agent: Option<SubAgentSource>,
+}
+
+#[derive(Deserialize)]
+struct SubAgentSource {
+    #[serde(default, deserialize_with = "lenient::object")]
+    thread_spawn: Option<ThreadSpawn>,
+}
+
+#[derive(Deserialize)]
+struct ThreadSpawn {
+    #[serde(default, deserialize_with = "lenient::option")]
+    parent_thread_id: Option<ThreadId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

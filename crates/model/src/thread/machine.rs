@@ -99,6 +99,10 @@ impl Machine {
         self.child_waits || self.asks.values().any(|ask| ask.is_for_people())
     }
 
+    pub fn deciders(&self) -> Deciders {
+        self.deciders
+    }
+
     pub fn open_asks(&self) -> impl Iterator<Item = &AskId> {
         self.asks.keys()
     }

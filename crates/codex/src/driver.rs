@@ -1,0 +1,163 @@
+//! Drives threads on one app-server: performs what the pure machine of each thread wants, and feeds back what happens.
+//!
+//! One task owns the connection and the machines. It never waits for Codex or for people: every request, every decision
+//! and every tool runs beside it and comes back as a signal. When watchers do not read, it stops reading Codex's events,
+//! but goes on taking commands; nothing is dropped.
+//!
+//! If the connection breaks, a thread with a running turn is joined again where it was; if its app-server is gone, the
+//! turn ends as such, and the next input opens the thread in whatever app-server the [`Connector`] gives.
+//!
+//! Start reading at [`Driver`], then `actor` (the loop), `entry` (one thread), `hear` (what Codex says), `perform` (what
+//! the machine wants).
+
+mod actor;
+mod asks;
+mod child;
+pub(crate) mod command;
+mod connector;
+mod entry;
+mod family;
+mod hear;
+mod kept;
+mod look;
+mod messages;
+mod outbox;
+mod perform;
+mod reopen;
+
+pub use child::ChildConnector;
+pub use connector::{ConnectError, Connection, Connector, hello};
+pub use kept::KeeperConnector;
+
+use std::sync::Arc;
+
+use ostler_model::thread::{IfBusy, Limits, ServerWanted};
+use ostler_model::{ThreadId, TurnId};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::account::TokenSource;
+use crate::app_server::AppServer;
+use crate::thread::open::{OpenError, OpenedThread};
+use crate::thread::settings::ThreadSettings;
+use crate::thread::{Thread, ThreadHandlers, ThreadUpdates};
+use actor::Actor;
+use command::{Adopt, Command, History};
+
+/// Commands that wait for the driver. It takes them at once, so they only wait while it is being scheduled.
+const QUEUED_COMMANDS: usize = 256;
+
+/// Updates that wait to be read, per thread. Beyond them Codex waits.
+const QUEUED_UPDATES: usize = 1024;
+
+/// The threads of one app-server. Cheap to clone; when the last clone and the last thread are gone, the connection ends.
+#[derive(Debug, Clone)]
+pub struct Driver {
+    commands: mpsc::Sender<Command>,
+    server: AppServer,
+}
+
+/// Ends when the driver has ended.
+#[derive(Debug)]
+pub struct DriverTask(JoinHandle<()>);
+
+/// How a thread is driven, beyond the settings that Codex knows.
+#[derive(Debug, Clone, Default)]
+pub struct ThreadOptions {
+    pub limits: Limits,
+    pub handlers: ThreadHandlers,
+}
+
+impl Driver {
+    /// Connects, and drives from then on.
+    pub async fn start(
+        connector: Arc<dyn Connector>,
+        tokens: Option<Arc<dyn TokenSource>>,
+    ) -> Result<(Self, DriverTask), ConnectError> {
+        let connection = connector.connect(ServerWanted::Any).await?;
+        let (commands, queue) = mpsc::channel(QUEUED_COMMANDS);
+        let server = connection.server.clone();
+        let actor = Actor::new(connector, connection, tokens, queue);
+        let task = tokio::spawn(actor.run());
+        Ok((Self { commands, server }, DriverTask(task)))
+    }
+
+    /// The connection as it was at the start, for calls that concern no thread.
+    pub fn server(&self) -> &AppServer {
+        &self.server
+    }
+
+    pub async fn start_thread(
+        &self,
+        settings: ThreadSettings,
+        options: ThreadOptions,
+    ) -> Result<(Thread, ThreadUpdates), OpenError> {
+        let opened = self.server.start_thread(&settings).await?;
+        self.drive(opened, settings, options, History::None).await
+    }
+
+    /// Opens a thread of the past. If a turn of it runs, it is joined.
+    pub async fn resume_thread(
+        &self,
+        thread: &ThreadId,
+        settings: ThreadSettings,
+        options: ThreadOptions,
+    ) -> Result<(Thread, ThreadUpdates), OpenError> {
+        // Events that come between the answer and the adoption are kept by the actor for unknown threads.
+        let opened = self.server.resume_thread(thread, &settings).await?;
+        self.drive(opened, settings, options, History::Kept).await
+    }
+
+    pub async fn fork_thread(
+        &self,
+        thread: &ThreadId,
+        settings: ThreadSettings,
+        options: ThreadOptions,
+    ) -> Result<(Thread, ThreadUpdates), OpenError> {
+        let opened = self.server.fork_thread(thread, &settings).await?;
+        self.drive(opened, settings, options, History::Kept).await
+    }
+
+    /// A copy of the thread up to and with this turn; Codex 0.166.0 and later.
+    pub async fn fork_thread_at(
+        &self,
+        thread: &ThreadId,
+        last_turn: TurnId,
+        settings: ThreadSettings,
+        options: ThreadOptions,
+    ) -> Result<(Thread, ThreadUpdates), OpenError> {
+        let opened = self.server.fork_thread_at(thread, last_turn, &settings).await?;
+        self.drive(opened, settings, options, History::Kept).await
+    }
+
+    async fn drive(
+        &self,
+        opened: OpenedThread,
+        settings: ThreadSettings,
+        options: ThreadOptions,
+        history: History,
+    ) -> Result<(Thread, ThreadUpdates), OpenError> {
+        let (updates, queue) = mpsc::channel(QUEUED_UPDATES);
+        let (adopted, done) = oneshot::channel();
+        let thread = opened.id.clone();
+        let adopt = Adopt { opened, settings, options, updates, history, adopted };
+        // A driver that has ended answers nothing; the thread then says so at its first use.
+        if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok() {
+            // It is adopted when the driver lets go of the sender.
+            drop(done.await);
+        }
+        Ok((Thread::new(thread, self.commands.clone()), ThreadUpdates::new(queue)))
+    }
+}
+
+impl DriverTask {
+    /// Waits until the driver has ended, which it does when the last [`Driver`] and [`Thread`] are gone.
+    pub async fn ended(self) {
+        if let Err(error) = self.0.await {
+            tracing::error!(%error, "the driver failed");
+        }
+    }
+}
+
+/// What to do with an input of which nothing was said.
+pub(crate) const DEFAULT_IF_BUSY: IfBusy = IfBusy::Queue;

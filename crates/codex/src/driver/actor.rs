@@ -1,0 +1,302 @@
+//! The one loop: select, step, effects.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostler_model::thread::{Said, ServerWanted, Signal, What};
+use ostler_model::{AskId, Failure, FailureClass, Moment, ThreadId};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use super::command::{Adopt, Command};
+use super::connector::{ConnectError, Connection, Connector};
+use super::entry::Entry;
+use super::outbox::Outbox;
+use super::reopen::Reopened;
+use crate::account::TokenSource;
+use crate::app_server::AppServer;
+use crate::peer::{Event, Events};
+use crate::protocol::limits::RateLimits;
+use crate::protocol::thread::Thread as ThreadView;
+use crate::thread::{Decided, Notice, Told};
+
+/// Events of threads that nobody has adopted yet: a thread may speak before the answer to its opening is looked at, and
+/// a sub-agent before we know whose it is. Both take milliseconds, in which Codex sends some hundred events at most.
+const EARLY_EVENTS: usize = 8192;
+
+pub(super) struct Actor {
+    pub(super) connector: Arc<dyn Connector>,
+    pub(super) tokens: Option<Arc<dyn TokenSource>>,
+    commands: mpsc::Receiver<Command>,
+    pub(super) link: Link,
+    /// Counts connections, because request ids begin anew on each.
+    pub(super) epoch: u64,
+    pub(super) threads: HashMap<ThreadId, Entry>,
+    /// Which thread an ask came from.
+    pub(super) ask_owners: HashMap<AskId, ThreadId>,
+    pub(super) outbox: Outbox,
+    /// Everything that runs beside the loop; each ends with something to do.
+    pub(super) running: JoinSet<Done>,
+    /// Threads that wait for a connection to be opened again in.
+    pub(super) reopening: Vec<(ThreadId, ServerWanted)>,
+    /// The last limits of the account that said something.
+    pub(super) limits: Option<RateLimits>,
+    early: VecDeque<(ThreadId, Event)>,
+    /// Threads whose work goes on under another id.
+    pub(super) renamed: HashMap<ThreadId, ThreadId>,
+    /// Threads of which Codex has been asked whose they are.
+    pub(super) asked_about: HashSet<ThreadId>,
+    started: Instant,
+}
+
+/// The connection.
+#[expect(clippy::large_enum_variant, reason = "there is one per driver")]
+pub(super) enum Link {
+    Up { server: AppServer, events: Events },
+    Connecting,
+    Down,
+}
+
+/// Something that ran beside the loop has ended.
+#[derive(Debug)]
+pub(super) enum Done {
+    Signal(ThreadId, Signal),
+    Connected(ServerWanted, Box<Result<Connection, ConnectError>>),
+    Reopened(ThreadId, Box<Result<Reopened, Failure>>),
+    Decided(ThreadId, AskId, Result<Decided, String>),
+    /// Something to warn everybody of.
+    Notice(Option<String>),
+    /// What Codex says of a thread that it started by itself.
+    Child(ThreadId, Option<Box<ThreadView>>),
+    Nothing,
+}
+
+/// Everything that can wake the loop.
+enum Input {
+    Command(Option<Command>),
+    Event(Option<Event>),
+    Done(Done),
+    Delivered,
+    Tick,
+}
+
+impl Actor {
+    pub(super) fn new(
+        connector: Arc<dyn Connector>,
+        connection: Connection,
+        tokens: Option<Arc<dyn TokenSource>>,
+        commands: mpsc::Receiver<Command>,
+    ) -> Self {
+        let Connection { server, events } = connection;
+        Self {
+            connector,
+            tokens,
+            commands,
+            link: Link::Up { server, events },
+            epoch: 1,
+            threads: HashMap::new(),
+            ask_owners: HashMap::new(),
+            outbox: Outbox::default(),
+            running: JoinSet::new(),
+            reopening: Vec::new(),
+            limits: None,
+            early: VecDeque::new(),
+            renamed: HashMap::new(),
+            asked_about: HashSet::new(),
+            started: Instant::now(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            match self.next().await {
+                Input::Command(None) => break,
+                Input::Command(Some(command)) => self.command(command),
+                Input::Event(Some(event)) => self.hear(event),
+                Input::Event(None) => self.lose_link("the connection ended"),
+                Input::Done(done) => self.done(done),
+                Input::Delivered => {}
+                Input::Tick => self.tick(),
+            }
+        }
+        if let Link::Up { events, .. } = self.link {
+            events.close().await;
+        }
+        self.running.shutdown().await;
+    }
+
+    async fn next(&mut self) -> Input {
+        let wake_at = self.wake_at();
+        let holds_back = !self.outbox.is_empty();
+        let events = async {
+            match &mut self.link {
+                Link::Up { events, .. } if !holds_back => events.next().await,
+                _ => std::future::pending().await,
+            }
+        };
+        let wake = async {
+            match wake_at {
+                Some(at) => sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            command = self.commands.recv() => Input::Command(command),
+            Some(done) = self.running.join_next() => Input::Done(done.unwrap_or_else(|error| {
+                // A decider or a tool of the caller's panicked; what waited for it has its own deadline or reason.
+                tracing::error!(%error, "work beside the driver failed");
+                Done::Nothing
+            })),
+            () = self.outbox.deliver(), if holds_back => Input::Delivered,
+            () = wake => Input::Tick,
+            event = events => Input::Event(event),
+        }
+    }
+
+    pub(super) fn server(&self) -> Option<&AppServer> {
+        match &self.link {
+            Link::Up { server, .. } => Some(server),
+            Link::Connecting | Link::Down => None,
+        }
+    }
+
+    /// Runs something beside the loop.
+    pub(super) fn spawn(&mut self, work: impl Future<Output = Done> + Send + 'static) {
+        self.running.spawn(work);
+    }
+
+    /// Takes one step of a thread's machine and performs what it wants.
+    pub(super) fn step(&mut self, thread: &ThreadId, signal: Signal) {
+        let now = self.now();
+        let Some(entry) = self.threads.get_mut(thread) else { return };
+        let effects = entry.machine.step(now, signal);
+        for effect in effects {
+            self.perform(thread, effect);
+        }
+        if let Some(entry) = self.threads.get_mut(thread)
+            && !entry.machine.is_busy()
+            && let Some(root) = entry.as_root_mut()
+        {
+            root.note_end();
+        }
+    }
+
+    fn command(&mut self, mut command: Command) {
+        if let Some(thread) = command.thread_mut()
+            && let Some(now) = self.renamed.get(thread)
+        {
+            *thread = now.clone();
+        }
+        match command {
+            Command::Adopt(adopt) => self.adopt(*adopt),
+            Command::Send { thread, input, content, if_busy, outcome } => {
+                let Some(root) = self.root_mut(&thread) else {
+                    let message = "the thread is no longer driven";
+                    let failure = Failure::new(FailureClass::ServerGone, message);
+                    return drop(outcome.send(Err(failure)));
+                };
+                let kind = content.kind();
+                root.inputs.insert(input.clone(), *content);
+                root.waiters.insert(input.clone(), outcome);
+                self.step(&thread, Signal::Send { input, kind, if_busy });
+            }
+            Command::Interrupt { thread, by, idle } => {
+                if let Some(root) = self.root_mut(&thread) {
+                    root.idle_waiters.push(idle);
+                }
+                self.step(&thread, Signal::Interrupt { by });
+            }
+            Command::Decide { ask, decision, by, reason } => {
+                self.decide(ask, decision, by, reason);
+            }
+            Command::Deciders { thread, deciders, decider } => {
+                if let Some(root) = self.root_mut(&thread) {
+                    root.decider = decider;
+                }
+                for member in self.family_of(&thread) {
+                    self.step(&member, Signal::Deciders(deciders));
+                }
+            }
+            Command::ChangeSettings { thread, settings } => {
+                if let Some(root) = self.root_mut(&thread) {
+                    root.settings = *settings;
+                }
+            }
+            Command::Forget { thread, done } => {
+                self.forget(&thread);
+                drop(done);
+            }
+        }
+    }
+
+    fn adopt(&mut self, adopt: Adopt) {
+        let Some(version) = self.server().map(|server| server.version().clone()) else { return };
+        let (thread, turn) = (adopt.opened.id.clone(), adopt.opened.active_turn.clone());
+        let (entry, adopted) = Entry::root(adopt, &version);
+        self.threads.insert(thread.clone(), entry);
+        drop(adopted);
+        if turn.is_some() {
+            self.step(&thread, Signal::Codex(Said { turn, what: What::TurnStarted }));
+        }
+        self.hear_early(&thread);
+    }
+
+    /// Hears what a thread said before we knew it.
+    pub(super) fn hear_early(&mut self, thread: &ThreadId) {
+        let early = std::mem::take(&mut self.early).into_iter();
+        let (ours, others): (VecDeque<_>, _) = early.partition(|(speaker, _)| speaker == thread);
+        self.early = others;
+        for (_, event) in ours {
+            self.hear(event);
+        }
+    }
+
+    /// Keeps what a thread said before it was adopted.
+    pub(super) fn keep_early(&mut self, thread: ThreadId, event: Event) {
+        if self.early.len() == EARLY_EVENTS {
+            tracing::warn!(%thread, "too many events of threads that nobody opened; the oldest is dropped");
+            self.early.pop_front();
+        }
+        self.early.push_back((thread, event));
+    }
+
+    fn done(&mut self, done: Done) {
+        match done {
+            Done::Signal(thread, signal) => self.step(&thread, signal),
+            Done::Connected(wanted, connected) => self.connected(wanted, *connected),
+            Done::Reopened(thread, reopened) => self.thread_reopened(&thread, *reopened),
+            Done::Child(thread, view) => self.child_known(&thread, view.map(|view| *view)),
+            Done::Decided(thread, ask, decided) => match decided {
+                Ok(Decided { decision, by, reason }) => self.decide(ask, decision, by, reason),
+                Err(reason) => self.step(&thread, Signal::DeciderFailed { ask, reason }),
+            },
+            Done::Notice(Some(text)) => self.tell_all(&Told::Notice(Notice::Warning { text })),
+            Done::Notice(None) | Done::Nothing => {}
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = self.now();
+        let due = self
+            .threads
+            .iter()
+            .filter(|(_, entry)| entry.machine.wake_at().is_some_and(|at| at <= now));
+        let due: Vec<ThreadId> = due.map(|(thread, _)| thread.clone()).collect();
+        for thread in due {
+            self.step(&thread, Signal::Tick);
+        }
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        let at = self.threads.values().filter_map(|entry| entry.machine.wake_at()).min()?;
+        Some(self.started + Duration::from_millis(at.as_ms()))
+    }
+
+    fn now(&self) -> Moment {
+        let ms = self.started.elapsed().as_millis();
+        Moment::from_ms(u64::try_from(ms).unwrap_or(u64::MAX))
+    }
+}

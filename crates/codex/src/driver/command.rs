@@ -1,0 +1,83 @@
+//! What callers want of the driver.
+
+use ostler_model::thread::{Deciders, IfBusy};
+use ostler_model::{AskId, Decision, Failure, InputId, ThreadId};
+use tokio::sync::{mpsc, oneshot};
+
+use super::ThreadOptions;
+use crate::thread::open::OpenedThread;
+use crate::thread::settings::ThreadSettings;
+use crate::thread::{Decider, ThreadUpdate, TurnInput, TurnOutcome};
+
+pub(crate) type Outcome = Result<TurnOutcome, Failure>;
+
+#[derive(Debug)]
+pub(crate) enum Command {
+    Adopt(Box<Adopt>),
+    Send {
+        thread: ThreadId,
+        input: InputId,
+        content: Box<TurnInput>,
+        if_busy: IfBusy,
+        /// Told how the turn ended that answered the input, or why it was not given to Codex.
+        outcome: oneshot::Sender<Outcome>,
+    },
+    Interrupt {
+        thread: ThreadId,
+        by: String,
+        /// Told when no turn runs any more.
+        idle: oneshot::Sender<()>,
+    },
+    Decide {
+        ask: AskId,
+        decision: Decision,
+        by: String,
+        /// Put into the turn after a refusal, because Codex's answer has no place for a reason.
+        reason: Option<String>,
+    },
+    Deciders {
+        thread: ThreadId,
+        deciders: Deciders,
+        decider: Option<Decider>,
+    },
+    ChangeSettings {
+        thread: ThreadId,
+        settings: Box<ThreadSettings>,
+    },
+    Forget {
+        thread: ThreadId,
+        done: oneshot::Sender<()>,
+    },
+}
+
+impl Command {
+    /// The thread it is for.
+    pub(crate) fn thread_mut(&mut self) -> Option<&mut ThreadId> {
+        match self {
+            Self::Send { thread, .. }
+            | Self::Interrupt { thread, .. }
+            | Self::Deciders { thread, .. }
+            | Self::ChangeSettings { thread, .. }
+            | Self::Forget { thread, .. } => Some(thread),
+            Self::Adopt(_) | Self::Decide { .. } => None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Adopt {
+    pub(crate) opened: OpenedThread,
+    pub(crate) settings: ThreadSettings,
+    pub(crate) options: ThreadOptions,
+    pub(crate) updates: mpsc::Sender<ThreadUpdate>,
+    pub(crate) history: History,
+    pub(crate) adopted: oneshot::Sender<()>,
+}
+
+/// Whether Codex has turns of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum History {
+    /// It has none, and so no file: it is lost with its process.
+    None,
+    Kept,
+}

@@ -1,0 +1,166 @@
+//! One thread as the driver holds it: its machine, and what the machine's effects need.
+
+use std::collections::{HashMap, VecDeque};
+
+use ostler_model::thread::{Echo, Limits, Machine, Update};
+use ostler_model::{Ask, AskId, InputId, ThreadId, TurnId, TurnResult};
+use tokio::sync::{mpsc, oneshot};
+
+use super::command::{Adopt, History, Outcome};
+use super::messages::Projection;
+use crate::protocol::CodexVersion;
+use crate::protocol::versions::R0_142_5;
+use crate::thread::settings::ThreadSettings;
+use crate::thread::{Agent, Decider, ThreadHandlers, ThreadUpdate, TurnInput, TurnOutcome};
+use crate::wire::{Call, RequestId};
+
+/// Outcomes that are kept for inputs whose proof comes after the end of their turn.
+const KEPT_OUTCOMES: usize = 8;
+
+/// A thread that is driven.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) machine: Machine,
+    pub(super) role: Role,
+    pub(super) asks: HashMap<AskId, PendingAsk>,
+}
+
+#[derive(Debug)]
+pub(super) enum Role {
+    /// A caller opened it.
+    Root(Box<Root>),
+    /// Codex started it by itself.
+    Child { agent: Agent, parent: ThreadId },
+}
+
+#[derive(Debug)]
+pub(super) struct Root {
+    pub(super) settings: ThreadSettings,
+    pub(super) handlers: ThreadHandlers,
+    pub(super) decider: Option<Decider>,
+    pub(super) updates: mpsc::Sender<ThreadUpdate>,
+    pub(super) inputs: HashMap<InputId, TurnInput>,
+    pub(super) waiters: HashMap<InputId, oneshot::Sender<Outcome>>,
+    /// Those who wait for the thread to be at rest.
+    pub(super) idle_waiters: Vec<oneshot::Sender<()>>,
+    pub(super) outcomes: VecDeque<TurnOutcome>,
+    projection: Option<Projection>,
+    /// Turns have been seen, so Codex has a history of it.
+    pub(super) has_turns: bool,
+}
+
+/// A question of Codex that waits for an answer.
+#[derive(Debug, Clone)]
+pub(super) struct PendingAsk {
+    pub(super) id: RequestId,
+    pub(super) call: Call,
+    /// The connection it came on; on another one the id means nothing.
+    pub(super) epoch: u64,
+    pub(super) content: Ask,
+}
+
+impl Entry {
+    pub(super) fn root(adopt: Adopt, version: &CodexVersion) -> (Self, oneshot::Sender<()>) {
+        let Adopt { settings, options, updates, history, adopted, .. } = adopt;
+        let machine = Machine::new(options.limits, echo(version));
+        let root = Root {
+            settings,
+            handlers: options.handlers,
+            decider: None,
+            updates,
+            inputs: HashMap::new(),
+            waiters: HashMap::new(),
+            idle_waiters: Vec::new(),
+            outcomes: VecDeque::new(),
+            projection: None,
+            has_turns: history == History::Kept,
+        };
+        let role = Role::Root(Box::new(root));
+        (Self { machine, role, asks: HashMap::new() }, adopted)
+    }
+
+    pub(super) fn child(agent: Agent, parent: ThreadId, version: &CodexVersion) -> Self {
+        Self {
+            machine: Machine::new(Limits::default(), echo(version)),
+            role: Role::Child { agent, parent },
+            asks: HashMap::new(),
+        }
+    }
+
+    pub(super) fn as_root(&self) -> Option<&Root> {
+        match &self.role {
+            Role::Root(root) => Some(root),
+            Role::Child { .. } => None,
+        }
+    }
+
+    pub(super) fn as_root_mut(&mut self) -> Option<&mut Root> {
+        match &mut self.role {
+            Role::Root(root) => Some(root),
+            Role::Child { .. } => None,
+        }
+    }
+
+    /// Collects the messages of a turn; only of a thread that a caller opened.
+    pub(super) fn project(&mut self, update: &Update) {
+        let Role::Root(root) = &mut self.role else { return };
+        let (turn, item) = match update {
+            Update::ItemBegan { turn, item } | Update::ItemEnded { turn, item, .. } => (turn, item),
+            _ => return,
+        };
+        if root.projection.as_ref().is_none_or(|projection| !projection.is_of(turn)) {
+            root.projection = Some(Projection::new(turn, &root.inputs));
+        }
+        match (&mut root.projection, update) {
+            (Some(projection), Update::ItemEnded { how, .. }) => projection.ended(item, *how),
+            (Some(projection), _) => projection.began(item),
+            (None, _) => {}
+        }
+    }
+}
+
+impl Root {
+    /// The turn has ended: whoever waits for one of its inputs learns how.
+    pub(super) fn conclude(&mut self, thread: &ThreadId, result: &TurnResult) {
+        self.has_turns = true;
+        let messages = self.projection.take().map(Projection::finish).unwrap_or_default();
+        let outcome = TurnOutcome { thread: thread.clone(), result: result.clone(), messages };
+        for input in &result.inputs {
+            self.settle(input, Ok(outcome.clone()));
+        }
+        self.keep(outcome);
+    }
+
+    /// No turn runs, or the one that was to be interrupted does not any more.
+    pub(super) fn note_end(&mut self) {
+        self.idle_waiters.clear();
+    }
+
+    /// An input was taken by a turn that is over already.
+    pub(super) fn taken(&mut self, input: &InputId, turn: &TurnId) {
+        let ended = self.outcomes.iter().find(|outcome| outcome.result.turn == *turn).cloned();
+        if let Some(outcome) = ended {
+            self.settle(input, Ok(outcome));
+        }
+    }
+
+    pub(super) fn settle(&mut self, input: &InputId, outcome: Outcome) {
+        self.inputs.remove(input);
+        if let Some(waiter) = self.waiters.remove(input) {
+            // Whoever sent it may not want to know.
+            drop(waiter.send(outcome));
+        }
+    }
+
+    fn keep(&mut self, outcome: TurnOutcome) {
+        if self.outcomes.len() == KEPT_OUTCOMES {
+            self.outcomes.pop_front();
+        }
+        self.outcomes.push_back(outcome);
+    }
+}
+
+/// Codex echoes our ids from 0.142.5 on.
+fn echo(version: &CodexVersion) -> Echo {
+    if version.is_at_least(R0_142_5) { Echo::Ids } else { Echo::TextOnly }
+}

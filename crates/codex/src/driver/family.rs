@@ -1,0 +1,121 @@
+//! Sub-agents: threads that Codex starts by itself. Their events and asks reach whoever opened the thread above them.
+//!
+//! Nothing in a sub-agent's events says whose it is, and its first ones may come before the item of the parent that
+//! names it. So Codex is asked (`thread/read` says it on 0.130.0, 0.142.5 and 0.166.0), and what it said is kept until then.
+
+use std::time::Duration;
+
+use ostler_model::ThreadId;
+use ostler_model::thread::Signal;
+
+use super::actor::{Actor, Done};
+use super::entry::{Entry, Role, Root};
+use crate::peer::Event;
+use crate::protocol::request::thread_history::ThreadRead;
+use crate::protocol::thread::Thread as ThreadView;
+use crate::thread::{Agent, ThreadUpdate, Told};
+
+/// Codex answers within 40 ms, and within 230 ms while it streams at full speed.
+const READ_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Deeper than any nesting that Codex allows; a cycle must not hang us.
+const DEEPEST: usize = 32;
+
+impl Actor {
+    /// An event of a thread that nobody opened here.
+    pub(super) fn hear_unknown(&mut self, thread: ThreadId, event: Event) {
+        self.keep_early(thread.clone(), event);
+        if !self.asked_about.insert(thread.clone()) {
+            return;
+        }
+        let Some(server) = self.server().cloned() else { return };
+        self.spawn(async move {
+            let read = ThreadRead { thread_id: thread.clone(), include_turns: false };
+            let answer = server.call_within(&read, READ_DEADLINE).await;
+            Done::Child(thread, answer.ok().map(|answer| Box::new(answer.thread)))
+        });
+    }
+
+    pub(super) fn child_known(&mut self, thread: &ThreadId, view: Option<ThreadView>) {
+        if self.threads.contains_key(thread) {
+            return self.hear_early(thread);
+        }
+        let Some(parent) = view.as_ref().and_then(ThreadView::parent) else { return };
+        let Some(root) = self.root_of(&parent) else { return };
+        let Some(version) = self.server().map(|server| server.version().clone()) else { return };
+        let name = view.and_then(|view| view.agent_nickname);
+        let agent = Agent { thread: thread.clone(), name };
+        self.threads.insert(thread.clone(), Entry::child(agent, parent, &version));
+        let deciders = self.threads.get(&root).map(|entry| entry.machine.deciders());
+        if let Some(deciders) = deciders {
+            self.step(thread, Signal::Deciders(deciders));
+        }
+        self.hear_early(thread);
+    }
+
+    /// The thread that a caller opened, above this one or this one itself.
+    pub(super) fn root_of(&self, thread: &ThreadId) -> Option<ThreadId> {
+        let mut thread = thread;
+        for _ in 0..DEEPEST {
+            match &self.threads.get(thread)?.role {
+                Role::Root(_) => return Some(thread.clone()),
+                Role::Child { parent, .. } => thread = parent,
+            }
+        }
+        None
+    }
+
+    pub(super) fn root_mut(&mut self, thread: &ThreadId) -> Option<&mut Root> {
+        self.threads.get_mut(thread)?.as_root_mut()
+    }
+
+    /// A thread and all sub-agents below it.
+    pub(super) fn family_of(&self, root: &ThreadId) -> Vec<ThreadId> {
+        let all = self.threads.keys();
+        all.filter(|thread| self.root_of(thread).as_ref() == Some(root)).cloned().collect()
+    }
+
+    /// A sub-agent spoke: the threads above it live, and wait while it waits for a person.
+    pub(super) fn tell_parents(&mut self, thread: &ThreadId) {
+        let Some(entry) = self.threads.get(thread) else { return };
+        let Role::Child { parent, .. } = &entry.role else { return };
+        let parent = parent.clone();
+        let family = self.family_of(&parent);
+        let children = family.iter().filter(|member| **member != parent);
+        let mut children = children.filter_map(|member| self.threads.get(member));
+        let waiting = children.any(|entry| entry.machine.waits_for_people())
+            || self.threads.get(thread).is_some_and(|entry| entry.machine.waits_for_people());
+        self.step(&parent, Signal::ChildSpoke { waiting });
+    }
+
+    /// Tells the watcher of the thread, or of the thread above a sub-agent.
+    pub(super) fn tell(&mut self, thread: &ThreadId, what: Told) {
+        let Some(root) = self.root_of(thread) else { return };
+        let agent = match self.threads.get(thread).map(|entry| &entry.role) {
+            Some(Role::Child { agent, .. }) => Some(agent.clone()),
+            _ => None,
+        };
+        if let Some(entry) = self.threads.get(&root).and_then(Entry::as_root) {
+            let update = ThreadUpdate { thread: root, agent, what };
+            self.outbox.post(&entry.updates, update);
+        }
+    }
+
+    pub(super) fn tell_all(&mut self, what: &Told) {
+        let roots = self.threads.iter().filter(|(_, entry)| entry.as_root().is_some());
+        let roots: Vec<ThreadId> = roots.map(|(thread, _)| thread.clone()).collect();
+        for thread in roots {
+            self.tell(&thread, what.clone());
+        }
+    }
+
+    pub(super) fn forget(&mut self, thread: &ThreadId) {
+        let family = self.family_of(thread);
+        self.unsubscribe(thread);
+        for member in &family {
+            self.threads.remove(member);
+            self.ask_owners.retain(|_, owner| owner != member);
+        }
+        self.outbox.forget(thread);
+    }
+}

@@ -1,0 +1,267 @@
+//! What Codex says, in our own words.
+
+use ostler_model::plan::{Plan, PlanStatus, PlanStep};
+use ostler_model::thread::{DeltaKind, Said, SaidEnd, Signal, What};
+use ostler_model::usage::Tokens;
+use ostler_model::{AskId, ThreadId, TurnId};
+
+use super::actor::{Actor, Link};
+use super::entry::PendingAsk;
+use crate::peer::Event;
+use crate::protocol::error::TurnError;
+use crate::protocol::limits::{RateLimits, TokenCount};
+use crate::protocol::notification::views::{Delta, PartDelta};
+use crate::protocol::turn::Turn;
+use crate::protocol::words::{PlanStepStatus, TurnStatus};
+use crate::protocol::{Notification, ServerRequest, ask, parse_notification, parse_server_request};
+use crate::thread::failure::failure;
+use crate::thread::item::translate;
+use crate::thread::{Notice, Told};
+use crate::wire::{Call, RequestId};
+
+impl Actor {
+    pub(super) fn hear(&mut self, event: Event) {
+        match event {
+            Event::Notification(call) => self.hear_notification(call),
+            Event::Request { id, call } => self.hear_request(id, call),
+            Event::Oddity(oddity) => {
+                self.tell_all(&Told::Notice(Notice::Odd { text: oddity.to_string() }));
+            }
+            Event::Closed(closed) => self.lose_link(&closed.to_string()),
+        }
+    }
+
+    fn hear_notification(&mut self, call: Call) {
+        let notification = parse_notification(&call.method, call.params_json());
+        if let Some(notice) = self.notice(&notification) {
+            match notice {
+                (Some(thread), notice) => self.tell(&thread, Told::Notice(notice)),
+                (None, notice) => self.tell_all(&Told::Notice(notice)),
+            }
+        }
+        let Some((thread, said)) = said(&notification, self.epoch, self.limits.as_ref()) else {
+            return;
+        };
+        if self.threads.contains_key(&thread) {
+            self.step(&thread, Signal::Codex(said));
+            self.tell_parents(&thread);
+        } else if !matches!(said.what, What::Sign) {
+            // Everybody hears of every thread's status; only the threads that we take part in say more.
+            self.hear_unknown(thread, Event::Notification(call));
+        }
+    }
+
+    fn hear_request(&mut self, id: RequestId, call: Call) {
+        let request = parse_server_request(&call.method, call.params_json());
+        if let ServerRequest::TokenRefresh(request) = request {
+            return self.refresh_tokens(id, request.previous_account_id);
+        }
+        let content = ask::ask(&request);
+        let Some(thread) = content.thread.clone() else {
+            self.tell_all(&Told::Notice(Notice::Odd {
+                text: format!("codex asked for {}, which nobody here handles", call.method),
+            }));
+            return self.refuse_unknown(id, call.method.to_string());
+        };
+        if !self.threads.contains_key(&thread) {
+            return self.hear_unknown(thread, Event::Request { id, call });
+        }
+        let ask = ask_id(self.epoch, &id);
+        let turn = content.turn.clone();
+        self.ask_owners.insert(ask.clone(), thread.clone());
+        if let Some(entry) = self.threads.get_mut(&thread) {
+            let pending = PendingAsk { id, call, epoch: self.epoch, content: content.clone() };
+            entry.asks.insert(ask.clone(), pending);
+        }
+        let what = What::Asked { ask, content: Box::new(content) };
+        self.step(&thread, Signal::Codex(Said { turn, what }));
+        self.tell_parents(&thread);
+    }
+
+    /// What belongs to no turn.
+    fn notice(&mut self, notification: &Notification<'_>) -> Option<(Option<ThreadId>, Notice)> {
+        Some(match notification {
+            Notification::Warning(warning) => {
+                (warning.thread_id.clone(), Notice::Warning { text: warning.message.clone() })
+            }
+            Notification::ConfigWarning(warning) => {
+                (None, Notice::Warning { text: warning.summary.clone() })
+            }
+            Notification::DeprecationNotice(notice) => {
+                (None, Notice::Warning { text: notice.summary.clone() })
+            }
+            Notification::McpServerStatusUpdated(status) => {
+                let state = status.status.as_ref().map(|state| format!("{state:?}").to_lowercase());
+                let notice = Notice::McpServer {
+                    name: status.name.clone(),
+                    state: state.unwrap_or_default(),
+                    error: status.error.clone(),
+                };
+                (status.thread_id.clone(), notice)
+            }
+            Notification::ModelRerouted(rerouted) => {
+                let (from, to) = (rerouted.from_model.clone(), rerouted.to_model.clone());
+                (rerouted.thread_id.clone(), Notice::ModelRerouted { from, to })
+            }
+            Notification::AccountRateLimitsUpdated(updated) => {
+                // Codex sends empty limits after each call that had none; they say nothing.
+                let limits = &updated.rate_limits;
+                if limits.primary.is_none() && limits.secondary.is_none() {
+                    return None;
+                }
+                if self.limits.as_ref() == Some(limits) {
+                    return None;
+                }
+                self.limits = Some(limits.clone());
+                (None, Notice::from(limits))
+            }
+            Notification::Unreadable { method, reason } => {
+                (None, Notice::Odd { text: format!("{method}: {reason}") })
+            }
+            _ => return None,
+        })
+    }
+
+    /// The connection is gone: every thread learns it.
+    pub(super) fn lose_link(&mut self, reason: &str) {
+        if !matches!(self.link, Link::Up { .. }) {
+            return;
+        }
+        self.link = Link::Down;
+        self.asked_about.clear();
+        let threads: Vec<ThreadId> = self.threads.keys().cloned().collect();
+        for thread in threads {
+            self.step(&thread, Signal::Closed { reason: reason.to_owned() });
+        }
+    }
+}
+
+/// The name of an ask in our own records: a request id means something on its connection only.
+pub(super) fn ask_id(epoch: u64, id: &RequestId) -> AskId {
+    AskId::new(format!("{epoch}.{}", id.as_json()))
+}
+
+/// What a notification says about which thread.
+pub(super) fn said(
+    notification: &Notification<'_>,
+    epoch: u64,
+    limits: Option<&RateLimits>,
+) -> Option<(ThreadId, Said)> {
+    let say = |thread: &ThreadId, turn: Option<&TurnId>, what| {
+        Some((thread.clone(), Said { turn: turn.cloned(), what }))
+    };
+    match notification {
+        Notification::TurnStarted(event) => {
+            say(&event.thread_id, event.turn.id.as_ref(), What::TurnStarted)
+        }
+        Notification::TurnCompleted(event) => {
+            let end = turn_end(&event.turn, limits);
+            say(&event.thread_id, event.turn.id.as_ref(), What::TurnCompleted(end))
+        }
+        Notification::ItemStarted(event) => {
+            let item = translate(&event.item);
+            say(&event.thread_id, event.turn_id.as_ref(), What::ItemStarted(item))
+        }
+        Notification::ItemCompleted(event) => {
+            let item = translate(&event.item);
+            say(&event.thread_id, event.turn_id.as_ref(), What::ItemCompleted(item))
+        }
+        Notification::AgentMessageDelta(delta) => Some(delta_said(delta, DeltaKind::Message)),
+        Notification::PlanDelta(delta) => Some(delta_said(delta, DeltaKind::Plan)),
+        Notification::CommandOutputDelta(delta) | Notification::FileChangeOutputDelta(delta) => {
+            Some(delta_said(delta, DeltaKind::Output))
+        }
+        Notification::ReasoningTextDelta(part) | Notification::ReasoningSummaryTextDelta(part) => {
+            Some(part_said(part))
+        }
+        Notification::FileChangePatchUpdated(patch) => {
+            let files = patch.changes.iter().map(Into::into).collect();
+            let what = What::Files { item: patch.item_id.clone(), files };
+            say(&patch.thread_id, patch.turn_id.as_ref(), what)
+        }
+        Notification::ThreadTokenUsageUpdated(usage) => {
+            let what = What::Usage {
+                last: tokens(&usage.token_usage.last),
+                thread: tokens(&usage.token_usage.total),
+                context_window: usage.token_usage.model_context_window.filter(|size| *size > 0),
+            };
+            say(&usage.thread_id, usage.turn_id.as_ref(), what)
+        }
+        Notification::TurnPlanUpdated(plan) => {
+            let steps = plan.plan.iter().map(|step| PlanStep {
+                text: step.step.clone(),
+                status: match step.status {
+                    Some(PlanStepStatus::Completed) => PlanStatus::Completed,
+                    Some(PlanStepStatus::InProgress) => PlanStatus::InProgress,
+                    _ => PlanStatus::Pending,
+                },
+            });
+            let told = Plan { explanation: plan.explanation.clone(), steps: steps.collect() };
+            say(&plan.thread_id, plan.turn_id.as_ref(), What::Plan(told))
+        }
+        Notification::TurnDiffUpdated(diff) => {
+            let what = What::Diff(diff.diff.clone().into_owned());
+            say(&diff.thread_id, diff.turn_id.as_ref(), what)
+        }
+        Notification::ThreadCompacted(event) => {
+            say(&event.thread_id, event.turn_id.as_ref(), What::Compacted)
+        }
+        Notification::Error(notice) => {
+            let thread = notice.thread_id.as_ref()?;
+            let failure = failure(&notice.error, limits);
+            let what = What::Failing { failure, will_retry: notice.will_retry };
+            say(thread, notice.turn_id.as_ref(), what)
+        }
+        Notification::ServerRequestResolved(resolved) => {
+            let thread = resolved.thread_id.as_ref()?;
+            say(thread, None, What::AskResolved { ask: ask_id(epoch, &resolved.request_id) })
+        }
+        Notification::ThreadStatusChanged(status) => say(&status.thread_id, None, What::Sign),
+        Notification::McpToolCallProgress(progress) => say(&progress.thread_id, None, What::Sign),
+        Notification::TerminalInteraction(event) => say(&event.thread_id, None, What::Sign),
+        Notification::ReasoningSummaryPartAdded(event) => say(&event.thread_id, None, What::Sign),
+        _ => None,
+    }
+}
+
+/// How Codex says that a turn ended. A failed one may come without its error.
+pub(super) fn turn_end(turn: &Turn, limits: Option<&RateLimits>) -> SaidEnd {
+    let error = turn.error.as_ref().map(|error: &TurnError| failure(error, limits));
+    match &turn.status {
+        Some(TurnStatus::Completed) => SaidEnd::Completed,
+        Some(TurnStatus::Interrupted) => SaidEnd::Interrupted,
+        Some(TurnStatus::Failed) => SaidEnd::Failed(error),
+        Some(TurnStatus::InProgress) => SaidEnd::Other("inProgress".to_owned()),
+        Some(TurnStatus::Other(word)) => SaidEnd::Other(word.clone()),
+        None => SaidEnd::Failed(error),
+    }
+}
+
+fn tokens(count: &TokenCount) -> Tokens {
+    Tokens {
+        input: count.input_tokens,
+        cached_input: count.cached_input_tokens,
+        output: count.output_tokens,
+        reasoning_output: count.reasoning_output_tokens,
+    }
+}
+
+fn delta_said(delta: &Delta<'_>, kind: DeltaKind) -> (ThreadId, Said) {
+    let what = What::Delta {
+        item: delta.item_id.as_ref().into(),
+        kind,
+        text: delta.delta.clone().into_owned(),
+    };
+    let turn = delta.turn_id.as_deref().map(TurnId::from);
+    (delta.thread_id.as_ref().into(), Said { turn, what })
+}
+
+fn part_said(part: &PartDelta<'_>) -> (ThreadId, Said) {
+    let what = What::Delta {
+        item: part.item_id.as_ref().into(),
+        kind: DeltaKind::Reasoning,
+        text: part.delta.clone().into_owned(),
+    };
+    let turn = part.turn_id.as_deref().map(TurnId::from);
+    (part.thread_id.as_ref().into(), Said { turn, what })
+}

@@ -1,0 +1,106 @@
+//! Connections to an app-server under a keeper, which outlives us.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use ostler_model::thread::ServerWanted;
+
+use super::connector::{ConnectError, Connection, Connector, hello};
+use crate::app_server::AppServer;
+use crate::keeper::{self, Condition, Found, KeeperId, StartKeeper};
+use crate::peer::PeerSettings;
+use crate::transport::UnixSocket;
+
+/// Starts a keeper when there is none, and goes back to it as long as its Codex lives.
+#[derive(Debug)]
+pub struct KeeperConnector {
+    start: StartKeeper,
+    settings: PeerSettings,
+    keeper: Mutex<Option<KeeperId>>,
+}
+
+impl KeeperConnector {
+    /// A keeper is started at the first connection.
+    pub fn new(start: StartKeeper, settings: PeerSettings) -> Self {
+        Self { start, settings, keeper: Mutex::new(None) }
+    }
+
+    /// Goes to a keeper that runs already.
+    pub fn at(self, keeper: KeeperId) -> Self {
+        Self { keeper: Mutex::new(Some(keeper)), ..self }
+    }
+
+    /// The keeper of the last connection.
+    pub fn keeper(&self) -> Option<KeeperId> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn connect_to(&self, wanted: ServerWanted) -> Result<Connection, ConnectError> {
+        if let Some(id) = self.keeper() {
+            let found = self.find(&id);
+            match found {
+                Some(found) if is_alive(&found.condition) => {
+                    let socket = found.folder.socket();
+                    match self.greet(socket).await {
+                        Ok(connection) => return Ok(connection),
+                        Err(error) if wanted == ServerWanted::Same => return Err(error),
+                        Err(error) => tracing::warn!(%error, %id, "starting another app-server"),
+                    }
+                }
+                found if wanted == ServerWanted::Same => {
+                    let how = found.map_or_else(String::new, |found| describe(&found.condition));
+                    return Err(self.error(format!("the app-server is gone{how}")));
+                }
+                _ => {}
+            }
+        }
+        let record = keeper::start(self.start.clone()).await;
+        let record = record.map_err(|error| self.error(error.to_string()))?;
+        *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.id.clone());
+        match self.find(&record.id) {
+            Some(found) => self.greet(found.folder.socket()).await,
+            None => Err(self.error("the keeper's folder is gone".to_owned())),
+        }
+    }
+
+    async fn greet(&self, socket: PathBuf) -> Result<Connection, ConnectError> {
+        let transport = UnixSocket::connect(&socket).await;
+        let transport = transport.map_err(|error| self.error(error.to_string()))?;
+        let (server, events) = AppServer::greet(transport, &hello(), &self.settings)
+            .await
+            .map_err(|error| self.error(error.to_string()))?;
+        Ok(Connection { server, events })
+    }
+
+    fn find(&self, id: &KeeperId) -> Option<Found> {
+        keeper::find(&self.start.root, id.as_str()).ok()
+    }
+
+    fn error(&self, message: String) -> ConnectError {
+        ConnectError { message, evidence: self.evidence() }
+    }
+}
+
+impl Connector for KeeperConnector {
+    fn connect(&self, wanted: ServerWanted) -> BoxFuture<'_, Result<Connection, ConnectError>> {
+        Box::pin(self.connect_to(wanted))
+    }
+
+    fn evidence(&self) -> Option<String> {
+        let found = self.find(&self.keeper()?)?;
+        let said = keeper::last_words(&found.folder, &self.start.environment);
+        (!said.is_empty()).then_some(said)
+    }
+}
+
+fn is_alive(condition: &Condition) -> bool {
+    matches!(condition, Condition::Running | Condition::KeeperDead)
+}
+
+fn describe(condition: &Condition) -> String {
+    match condition {
+        Condition::Ended(ended) => format!(": {}", ended.exit),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,220 @@
+//! What the machine of a thread wants done. Nothing here waits.
+
+use std::time::Duration;
+
+use ostler_model::thread::{Effect, GiveFailure, Signal, Update};
+use ostler_model::{Failure, FailureClass, InputId, ThreadId, TurnEnd, TurnId};
+
+use super::actor::{Actor, Done};
+use super::look::look;
+use crate::app_server::CallError;
+use crate::peer::{RequestError, RpcError};
+use crate::protocol::request::command::BackgroundTerminalsClean;
+use crate::protocol::request::thread::ThreadCompact;
+use crate::protocol::request::turn::{ReviewStart, TurnInterrupt, TurnStart, TurnSteer};
+use crate::thread::{Told, TurnContent};
+
+/// Codex answers an interrupt within 20 ms, and one of a turn that was interrupted before not until the end of the next.
+const INTERRUPT_DEADLINE: Duration = Duration::from_secs(10);
+
+impl Actor {
+    pub(super) fn perform(&mut self, thread: &ThreadId, effect: Effect) {
+        match effect {
+            Effect::Submit { input } => self.submit(thread, input),
+            Effect::Steer { input, turn } => self.steer(thread, input, turn),
+            Effect::Interrupt { turn } => self.interrupt(thread, turn),
+            Effect::CleanTerminals => self.clean_terminals(thread),
+            Effect::Put { ask } => self.put(thread, ask),
+            Effect::Serve { ask } => self.serve(thread, ask),
+            Effect::Answer { ask, decision } => self.answer(thread, ask, &decision),
+            Effect::Refuse { ask } => self.refuse(thread, &ask),
+            Effect::Look => self.look(thread),
+            Effect::Reopen { server } => self.reopen(thread, server),
+            Effect::Tell(update) => self.tell_update(thread, update),
+        }
+    }
+
+    fn submit(&mut self, thread: &ThreadId, input: InputId) {
+        let Some(root) = self.threads.get(thread).and_then(|entry| entry.as_root()) else { return };
+        let Some(content) = root.inputs.get(&input).cloned() else { return };
+        let settings = root.settings.clone();
+        let Some(server) = self.server().cloned() else {
+            return self.not_sent(thread, input);
+        };
+        let thread = thread.clone();
+        self.spawn(async move {
+            let given = match content.content.clone() {
+                TurnContent::Message(parts) => {
+                    let start = settings.turn_start(thread.clone(), parts);
+                    let start = TurnStart {
+                        client_user_message_id: Some(input.to_string()),
+                        ..content.apply(start)
+                    };
+                    server.call(&start).await.map(|started| started.turn.id)
+                }
+                TurnContent::Review(target) => {
+                    let start = ReviewStart { thread_id: thread.clone(), target };
+                    server.call(&start).await.map(|started| started.turn.id)
+                }
+                TurnContent::Compaction => {
+                    let start = ThreadCompact { thread_id: thread.clone() };
+                    server.call(&start).await.map(|_| None)
+                }
+            };
+            let signal = match given {
+                Ok(turn) => Signal::Submitted { input, turn },
+                Err(error) => Signal::GiveFailed { input, why: give_failure(error) },
+            };
+            Done::Signal(thread, signal)
+        });
+    }
+
+    fn steer(&mut self, thread: &ThreadId, input: InputId, turn: TurnId) {
+        let root = self.threads.get(thread).and_then(|entry| entry.as_root());
+        let content = root.and_then(|root| root.inputs.get(&input)).map(|it| it.content.clone());
+        let (Some(server), Some(TurnContent::Message(parts))) = (self.server().cloned(), content)
+        else {
+            return self.not_sent(thread, input);
+        };
+        let steer = TurnSteer {
+            thread_id: thread.clone(),
+            expected_turn_id: turn,
+            input: parts,
+            client_user_message_id: Some(input.to_string()),
+        };
+        let thread = thread.clone();
+        self.spawn(async move {
+            let signal = match server.call(&steer).await {
+                Ok(_) => Signal::Steered { input },
+                Err(error) => Signal::GiveFailed { input, why: give_failure(error) },
+            };
+            Done::Signal(thread, signal)
+        });
+    }
+
+    fn not_sent(&mut self, thread: &ThreadId, input: InputId) {
+        let done =
+            Done::Signal(thread.clone(), Signal::GiveFailed { input, why: GiveFailure::NotSent });
+        self.spawn(async { done });
+    }
+
+    fn interrupt(&mut self, thread: &ThreadId, turn: TurnId) {
+        let Some(server) = self.server().cloned() else { return };
+        let thread = thread.clone();
+        let interrupt = TurnInterrupt { thread_id: thread.clone(), turn_id: turn.clone() };
+        self.spawn(async move {
+            match server.call_within(&interrupt, INTERRUPT_DEADLINE).await {
+                Ok(_) => Done::Nothing,
+                Err(_) => Done::Signal(thread, Signal::InterruptFailed { turn }),
+            }
+        });
+    }
+
+    fn clean_terminals(&mut self, thread: &ThreadId) {
+        let Some(server) = self.server().cloned() else { return };
+        let clean = BackgroundTerminalsClean { thread_id: thread.clone() };
+        self.spawn(async move {
+            if let Err(error) = server.call(&clean).await {
+                tracing::warn!(%error, "commands of an interrupted turn may still run");
+            }
+            Done::Nothing
+        });
+    }
+
+    fn look(&mut self, thread: &ThreadId) {
+        let Some(server) = self.server().cloned() else { return };
+        let thread = thread.clone();
+        self.spawn(async move {
+            let view = look(&server, &thread).await;
+            Done::Signal(thread, Signal::Looked(view))
+        });
+    }
+
+    /// Passes an update on, after taking from it what callers wait for.
+    fn tell_update(&mut self, thread: &ThreadId, mut update: Update) {
+        if let Update::TurnEnded { result } = &mut update
+            && let TurnEnd::Failed { failure } = &mut result.end
+            && failure.evidence.is_none()
+        {
+            failure.evidence = self.connector.evidence();
+        }
+        if let Some(entry) = self.threads.get_mut(thread) {
+            entry.project(&update);
+        }
+        match &update {
+            Update::TurnEnded { result } => {
+                if let Some(root) = self.root_mut(thread) {
+                    root.conclude(thread, result);
+                    root.note_end();
+                }
+            }
+            Update::InputTaken { input, turn } => {
+                if let Some(root) = self.root_mut(thread) {
+                    root.taken(input, turn);
+                }
+            }
+            Update::InputRefused { input, failure } => {
+                if let Some(root) = self.root_mut(thread) {
+                    root.settle(input, Err(failure.clone()));
+                }
+            }
+            Update::AskClosed { ask, .. } => self.forget_ask(thread, ask),
+            _ => {}
+        }
+        self.tell(thread, Told::Update(update));
+    }
+}
+
+/// Texts by which Codex refuses an input; it has no codes for them. Seen on 0.130.0, 0.142.5 and 0.166.0.
+const REFUSALS: [(&str, GiveRefusal); 5] = [
+    ("thread not found: ", GiveRefusal::ThreadGone),
+    ("no active turn to steer", GiveRefusal::NoSuchTurn),
+    ("expected active turn id ", GiveRefusal::NoSuchTurn),
+    ("cannot steer a ", GiveRefusal::NotSteerable),
+    // `turn/start` while a review runs that another client started; 0.166.0.
+    ("ActiveTurnNotSteerable", GiveRefusal::NotSteerable),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum GiveRefusal {
+    ThreadGone,
+    NoSuchTurn,
+    NotSteerable,
+}
+
+fn give_failure(error: CallError) -> GiveFailure {
+    let refused = |error: &dyn std::error::Error| {
+        GiveFailure::Refused(Failure::new(FailureClass::BadRequest, error.to_string()))
+    };
+    match error {
+        CallError::Request { source: RequestError::Rpc(error), .. } => rpc_failure(&error),
+        CallError::Request {
+            source:
+                RequestError::TimedOut { may_have_arrived, .. }
+                | RequestError::Closed { may_have_arrived, .. },
+            ..
+        } => {
+            if may_have_arrived {
+                GiveFailure::InDoubt
+            } else {
+                GiveFailure::NotSent
+            }
+        }
+        CallError::Request { source: RequestError::AnswerTooLong { .. }, .. }
+        | CallError::Unreadable { .. } => GiveFailure::InDoubt,
+        error => refused(&error),
+    }
+}
+
+fn rpc_failure(error: &RpcError) -> GiveFailure {
+    let found = REFUSALS.iter().find(|(text, _)| error.message.contains(text));
+    match found.map(|(_, refusal)| refusal) {
+        Some(GiveRefusal::ThreadGone) => GiveFailure::ThreadGone,
+        Some(GiveRefusal::NoSuchTurn) => GiveFailure::NoSuchTurn,
+        Some(GiveRefusal::NotSteerable) => GiveFailure::NotSteerable,
+        None => {
+            let message = error.message.clone();
+            GiveFailure::Refused(Failure::new(FailureClass::BadRequest, message))
+        }
+    }
+}

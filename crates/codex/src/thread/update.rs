@@ -1,0 +1,99 @@
+//! What a thread tells whoever watches it.
+
+use ostler_model::thread::Update;
+use ostler_model::{Message, ThreadId, TurnResult};
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use crate::protocol::limits::RateLimits;
+
+/// One thing that happened on a thread, or on a sub-agent of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ThreadUpdate {
+    /// The thread that is watched, also where a sub-agent of it speaks.
+    pub thread: ThreadId,
+    /// Set if it was a sub-agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
+    pub what: Told,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    Update(Update),
+    Notice(Notice),
+}
+
+/// A sub-agent: a thread that Codex started by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Agent {
+    pub thread: ThreadId,
+    /// Codex gives sub-agents names.
+    pub name: Option<String>,
+}
+
+/// Things to know that belong to no turn.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+pub enum Notice {
+    Warning {
+        text: String,
+    },
+    /// The limits of the account have moved.
+    RateLimits {
+        used_percent: Option<i64>,
+        resets_at: Option<i64>,
+    },
+    /// An MCP server is ready, or could not be started.
+    McpServer {
+        name: String,
+        state: String,
+        error: Option<String>,
+    },
+    ModelRerouted {
+        from: String,
+        to: String,
+    },
+    /// Codex had forgotten the thread, so its work goes on in a new one.
+    Renewed {
+        thread: ThreadId,
+    },
+    /// Something that we cannot read; it was left alone.
+    Odd {
+        text: String,
+    },
+}
+
+impl From<&RateLimits> for Notice {
+    fn from(limits: &RateLimits) -> Self {
+        let window = limits.primary.as_ref();
+        Self::RateLimits {
+            used_percent: window.and_then(|window| window.used_percent),
+            resets_at: window.and_then(|window| window.resets_at),
+        }
+    }
+}
+
+/// What a turn came to, with all its messages.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TurnOutcome {
+    pub thread: ThreadId,
+    pub result: TurnResult,
+    pub messages: Vec<Message>,
+}
+
+/// The updates of one thread, in order. Dropping it means that nobody wants to know.
+#[derive(Debug)]
+pub struct ThreadUpdates(mpsc::Receiver<ThreadUpdate>);
+
+impl ThreadUpdates {
+    pub(crate) fn new(queue: mpsc::Receiver<ThreadUpdate>) -> Self {
+        Self(queue)
+    }
+
+    /// The next one; `None` when the thread is no longer driven. Safe to drop and call again.
+    pub async fn next(&mut self) -> Option<ThreadUpdate> {
+        self.0.recv().await
+    }
+}
