@@ -11,6 +11,8 @@ mod many_threads;
 mod plain_turn;
 mod resume;
 mod steer;
+mod thread_opening;
+mod thread_settings;
 mod two_clients;
 mod unknown_request;
 
