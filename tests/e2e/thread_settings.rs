@@ -88,7 +88,7 @@ pub(crate) fn last_request(stage: &Stage) -> Value {
 /// The doors that the last command found open.
 fn open_doors(stage: &Stage) -> Vec<String> {
     let request = last_request(stage);
-    let mut outputs = request["input"].as_array().unwrap().iter();
+    let mut outputs = request.pointer("/input").and_then(Value::as_array).unwrap().iter();
     let output = outputs.rfind(|item| item["type"] == "function_call_output").unwrap();
     let words = output["output"].as_str().unwrap().split_whitespace();
     words.filter(|word| word.starts_with('+')).map(str::to_owned).collect()
@@ -189,7 +189,7 @@ async fn every_setting_arrives(#[values("0.130.0", "0.142.5", "0.166.0")] versio
 
 /// The texts of all messages of this role.
 fn messages(request: &Value, role: &str) -> Vec<String> {
-    let input = request["input"].as_array().unwrap().iter();
+    let input = request.pointer("/input").and_then(Value::as_array).unwrap().iter();
     let parts =
         input.filter(|item| item["role"] == role).flat_map(|item| item["content"].as_array());
     parts.flatten().filter_map(|part| part["text"].as_str()).map(str::to_owned).collect()
