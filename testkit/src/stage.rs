@@ -71,14 +71,28 @@ impl Stage {
         text.lines().map(str::to_owned).collect()
     }
 
+<<<<<<< HEAD
     /// How an app-server of this world is started.
     pub fn start_keeper(&self) -> Result<StartKeeper> {
+=======
+    /// Starts an app-server under a keeper.
+    pub async fn codex(&self) -> Result<KeptCodex> {
+        self.start(self.codex.clone()).await
+    }
+
+    /// The same with a Codex of another version, on the same home.
+    pub async fn codex_of(&self, version: &str) -> Result<KeptCodex> {
+        self.start(codex_binary(version)?).await
+    }
+
+    async fn start(&self, codex: PathBuf) -> Result<KeptCodex> {
+>>>>>>> settings
         let root = self.runtime.path().join("run/keepers");
         std::fs::create_dir_all(&root)?;
         Ok(StartKeeper {
             root,
             program: self.program.clone(),
-            codex: self.codex.clone(),
+            codex,
             codex_version: None,
             environment: environment(self.folder.path()),
             environment_rule: EnvironmentRule {

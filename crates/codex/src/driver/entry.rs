@@ -104,9 +104,9 @@ impl Entry {
     /// Collects the messages of a turn; only of a thread that a caller opened.
     pub(super) fn project(&mut self, update: &Update) {
         let Role::Root(root) = &mut self.role else { return };
-        let (turn, item) = match update {
-            Update::ItemBegan { turn, item } | Update::ItemEnded { turn, item, .. } => (turn, item),
-            _ => return,
+        let (Update::ItemBegan { turn, item } | Update::ItemEnded { turn, item, .. }) = update
+        else {
+            return;
         };
         if root.projection.as_ref().is_none_or(|projection| !projection.is_of(turn)) {
             root.projection = Some(Projection::new(turn, &root.inputs));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::Visitor;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::lenient;
@@ -117,7 +117,8 @@ impl From<SandboxPolicy> for SandboxFields {
     }
 }
 
-/// A flag in most policies, the words `enabled` and `restricted` in an external sandbox.
+/// A flag in most policies, the words `enabled` and `restricted` in an external sandbox. Any other form counts as
+/// allowed: what we cannot read must not pass for narrow.
 #[derive(Clone, Copy)]
 enum NetworkAccess {
     Flag(bool),
@@ -149,7 +150,7 @@ impl<'de> Deserialize<'de> for NetworkAccess {
 
 struct NetworkAccessVisitor;
 
-impl Visitor<'_> for NetworkAccessVisitor {
+impl<'de> Visitor<'de> for NetworkAccessVisitor {
     type Value = NetworkAccess;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,7 +162,21 @@ impl Visitor<'_> for NetworkAccessVisitor {
     }
 
     fn visit_str<E>(self, word: &str) -> Result<NetworkAccess, E> {
-        Ok(NetworkAccess::Word(word == "enabled"))
+        Ok(NetworkAccess::Word(word != "restricted"))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<NetworkAccess, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(NetworkAccess::Flag(true))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<NetworkAccess, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(NetworkAccess::Flag(true))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<NetworkAccess, E> {
+        Ok(NetworkAccess::Flag(true))
     }
 }
 
@@ -201,10 +216,24 @@ mod tests {
     #[test]
     fn a_policy_reads_through_fields_it_does_not_know() {
         let wire =
-            r#"{"type":"readOnly","access":{"type":"fullAccess"},"networkAccess":{"new":1}}"#;
+            r#"{"type":"readOnly","access":{"type":"fullAccess"},"networkAccess":false,"new":1}"#;
 
         assert_eq!(
             from_str::<SandboxPolicy>(wire).unwrap(),
+            SandboxPolicy::ReadOnly { network_access: false }
+        );
+    }
+
+    #[test]
+    fn network_in_a_form_we_do_not_know_counts_as_allowed() {
+        let allowed = ["{\"new\":1}", "[\"host\"]", "1", "\"sometimes\""].map(|form| {
+            let wire = format!(r#"{{"type":"readOnly","networkAccess":{form}}}"#);
+            from_str::<SandboxPolicy>(&wire).unwrap()
+        });
+
+        assert_eq!(allowed, [(); 4].map(|()| SandboxPolicy::ReadOnly { network_access: true }));
+        assert_eq!(
+            from_str::<SandboxPolicy>(r#"{"type":"readOnly","networkAccess":null}"#).unwrap(),
             SandboxPolicy::ReadOnly { network_access: false }
         );
     }

@@ -1,7 +1,7 @@
 //! Everything a thread is opened with, in our own words.
 //!
 //! The same settings go out at every start, resume and fork, and again with each turn: Codex forgets most of them
-//! between processes (tests/e2e/thread_settings.rs shows what it forgets). Permissions are never left to Codex: what is
+//! between processes (tests/e2e/thread_opening.rs shows what it forgets). Permissions are never left to Codex: what is
 //! not said here is the narrowest.
 
 mod check;

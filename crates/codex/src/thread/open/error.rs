@@ -40,7 +40,7 @@ pub enum OpenError {
 }
 
 /// Texts by which Codex refuses a thread; it has no codes for them. This is the only place that reads its prose; the
-/// versions are those on which tests/e2e/thread_settings.rs sees the text.
+/// versions are those on which tests/e2e/thread_opening.rs sees the text.
 const REFUSALS: [(&str, Refusal); 6] = [
     // thread/resume, thread/fork, thread/archive; 0.130.0, 0.142.5, 0.166.0.
     ("no rollout found for thread id ", Refusal::NotFound),
@@ -78,7 +78,7 @@ impl OpenError {
     }
 
     /// For a call on a thread.
-    pub(super) fn from_call_on(thread: &ThreadId, error: CallError) -> Self {
+    pub fn from_call_on(thread: &ThreadId, error: CallError) -> Self {
         let thread = thread.clone();
         match Self::from_call(error) {
             Self::Refused(error) => match refusal(&error.message) {
