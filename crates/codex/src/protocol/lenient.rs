@@ -114,6 +114,25 @@ where
     }))
 }
 
+/// The texts of a list whose elements are texts, or objects that carry one as `text`.
+pub(crate) fn texts<'de, D>(deserializer: D) -> Result<Vec<String>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let elements: Vec<&'de RawValue> = list(deserializer)?;
+    let text = |raw: &'de RawValue| {
+        let plain = serde_json::from_str::<String>(raw.get()).ok();
+        plain.or_else(|| message::<TextPart>(raw).ok()?.text)
+    };
+    Ok(elements.into_iter().filter_map(text).collect())
+}
+
+#[derive(Deserialize)]
+struct TextPart {
+    #[serde(default, deserialize_with = "option")]
+    text: Option<String>,
+}
+
 fn is_object(raw: &RawValue) -> bool {
     raw.get().trim_start().starts_with('{')
 }
@@ -148,6 +167,8 @@ mod tests {
         objects: Vec<Inner>,
         #[serde(default, deserialize_with = "super::object_map")]
         map: BTreeMap<String, Inner>,
+        #[serde(default, deserialize_with = "super::texts")]
+        texts: Vec<String>,
     }
 
     fn read(text: &str) -> View {
@@ -187,6 +208,13 @@ mod tests {
                 ..View::default()
             }
         );
+    }
+
+    #[test]
+    fn texts_may_come_inside_objects() {
+        let view = read(r#"{"texts":["a",{"type":"summary_text","text":"b"},{"text":7},3,null]}"#);
+
+        assert_eq!(view, View { texts: vec!["a".into(), "b".into()], ..View::default() });
     }
 
     #[test]

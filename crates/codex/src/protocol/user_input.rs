@@ -59,6 +59,8 @@ struct UserInputFields {
     path: Option<String>,
 }
 
+const KINDS: [&str; 5] = ["text", "image", "localImage", "skill", "mention"];
+
 impl From<UserInputFields> for UserInput {
     fn from(fields: UserInputFields) -> Self {
         match (fields.kind.as_str(), fields.text, fields.url, fields.name, fields.path) {
@@ -67,6 +69,8 @@ impl From<UserInputFields> for UserInput {
             ("localImage", _, _, _, Some(path)) => Self::LocalImage { path },
             ("skill", _, _, Some(name), Some(path)) => Self::Skill { name, path },
             ("mention", _, _, Some(name), Some(path)) => Self::Mention { name, path },
+            // A kind we do not know that carries a text: the text is what a person reads.
+            (kind, Some(text), ..) if !KINDS.contains(&kind) => Self::Text(text),
             _ => Self::Other(fields.kind),
         }
     }
@@ -119,8 +123,16 @@ mod tests {
                 read(r#"{"type":"audio","url":"x"}"#),
                 read(r#"{"type":"image","fileId":"f"}"#),
                 read(r#"{"type":"text","text":7}"#),
+                read(r#"{"type":"image","text":"alt"}"#),
             ],
-            ["audio", "image", "text"].map(|kind| UserInput::Other(kind.into()))
+            ["audio", "image", "text", "image"].map(|kind| UserInput::Other(kind.into()))
         );
+    }
+
+    #[test]
+    fn the_text_of_an_unknown_part_is_kept() {
+        let part: UserInput = serde_json::from_str(r#"{"type":"note","text":"hi"}"#).unwrap();
+
+        assert_eq!(part, UserInput::Text("hi".into()));
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use ostler_model::ThreadId;
 use ostler_model::ask::{FileChangeKind, FileDiff};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use crate::protocol::json::Json;
 use crate::protocol::lenient;
@@ -33,9 +34,9 @@ pub struct AgentMessage {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reasoning {
-    #[serde(default, deserialize_with = "lenient::list")]
+    #[serde(default, deserialize_with = "lenient::texts")]
     pub summary: Vec<String>,
-    #[serde(default, deserialize_with = "lenient::list")]
+    #[serde(default, deserialize_with = "lenient::texts")]
     pub content: Vec<String>,
 }
 
@@ -99,7 +100,7 @@ pub struct FileChange {
 pub struct FileUpdate {
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub path: String,
-    #[serde(default, deserialize_with = "lenient::object_or_default")]
+    #[serde(default, deserialize_with = "kind_or_word")]
     pub kind: FileUpdateKind,
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub diff: String,
@@ -114,12 +115,21 @@ pub struct FileUpdateKind {
     pub move_path: Option<String>,
 }
 
+/// Older lines name the kind by a word alone.
+fn kind_or_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FileUpdateKind, D::Error> {
+    let raw = <&'de RawValue>::deserialize(deserializer)?;
+    let word = |kind| FileUpdateKind { kind, move_path: None };
+    let read = lenient::message(raw).or_else(|_| serde_json::from_str(raw.get()).map(word));
+    Ok(read.unwrap_or_default())
+}
+
 impl From<&FileUpdate> for FileDiff {
     fn from(update: &FileUpdate) -> Self {
         let change = match update.kind.kind.as_str() {
             "add" => FileChangeKind::Add,
             "delete" => FileChangeKind::Delete,
-            "update" => FileChangeKind::Update { moved_to: update.kind.move_path.clone() },
+            // Without a word it is the most common kind, as Codex's own readers take it.
+            "update" | "" => FileChangeKind::Update { moved_to: update.kind.move_path.clone() },
             other => FileChangeKind::Other(other.to_owned()),
         };
         Self { path: update.path.clone(), change, diff: update.diff.clone() }

@@ -1,0 +1,3 @@
+//! A conversation with Codex, in our own words.
+
+pub mod item;
