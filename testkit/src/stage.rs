@@ -71,22 +71,12 @@ impl Stage {
         text.lines().map(str::to_owned).collect()
     }
 
-<<<<<<< HEAD
     /// How an app-server of this world is started.
     pub fn start_keeper(&self) -> Result<StartKeeper> {
-=======
-    /// Starts an app-server under a keeper.
-    pub async fn codex(&self) -> Result<KeptCodex> {
-        self.start(self.codex.clone()).await
+        self.start_keeper_of(self.codex.clone())
     }
 
-    /// The same with a Codex of another version, on the same home.
-    pub async fn codex_of(&self, version: &str) -> Result<KeptCodex> {
-        self.start(codex_binary(version)?).await
-    }
-
-    async fn start(&self, codex: PathBuf) -> Result<KeptCodex> {
->>>>>>> settings
+    fn start_keeper_of(&self, codex: PathBuf) -> Result<StartKeeper> {
         let root = self.runtime.path().join("run/keepers");
         std::fs::create_dir_all(&root)?;
         Ok(StartKeeper {
@@ -106,7 +96,15 @@ impl Stage {
 
     /// Starts an app-server under a keeper.
     pub async fn codex(&self) -> Result<KeptCodex> {
-        let start = self.start_keeper()?;
+        self.keep(self.start_keeper()?).await
+    }
+
+    /// The same with a Codex of another version, on the same home.
+    pub async fn codex_of(&self, version: &str) -> Result<KeptCodex> {
+        self.keep(self.start_keeper_of(codex_binary(version)?)?).await
+    }
+
+    async fn keep(&self, start: StartKeeper) -> Result<KeptCodex> {
         let root = start.root.clone();
         let record = keeper::start(start).await?;
         let found = keeper::find(&root, record.id.as_str())?;

@@ -11,12 +11,9 @@ mod many_threads;
 mod plain_turn;
 mod resume;
 mod steer;
-<<<<<<< HEAD
 mod thread;
-=======
 mod thread_opening;
 mod thread_settings;
->>>>>>> settings
 mod two_clients;
 mod unknown_request;
 

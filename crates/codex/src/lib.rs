@@ -4,7 +4,7 @@
 //! ours, no terminal, and reads neither the environment nor the home directory; both come in as data.
 //!
 //! Start reading at [`app_server`] for a connection, at [`peer`] for the conversation below it, at [`keeper`] for the
-//! process, at [`protocol`] for Codex's words.
+//! process, at [`protocol`] for Codex's words, at [`projection`] for what a host keeps of a turn.
 
 pub mod account;
 pub mod app_server;

@@ -7,7 +7,7 @@ pub mod failure;
 mod handle;
 mod handlers;
 mod input;
-pub(crate) mod item;
+pub mod item;
 pub mod open;
 pub mod settings;
 mod update;

@@ -91,6 +91,8 @@ fn diff(path: &str, change: FileChangeKind, diff: &str) -> FileDiff {
     FileDiff { path: path.to_owned(), change, diff: diff.to_owned() }
 }
 
+type Row<'a> = (&'a str, (Item, ItemEnd), &'a str, &'a str, &'a str, String);
+
 /// Every row of the mapping that is a call: name, item, call id, arguments, content.
 #[test]
 fn calls() {
@@ -125,7 +127,7 @@ fn calls() {
     let patch_id = format!("codex_apply_patch_i_{MARK}");
     let patch_arguments = r#"{"changes": [{"added": 2, "kind": "add", "path": "/w/a", "removed": 0}, {"added": 2, "kind": "update", "move_path": "/w/c", "path": "/w/b", "removed": 1}, {"added": 0, "kind": "delete", "path": "/w/d", "removed": 1}]}"#;
     let patch_files = "add /w/a (+2 -0)\nupdate /w/b -> /w/c (+2 -1)\ndelete /w/d (+0 -1)";
-    let rows: Vec<(&str, (Item, ItemEnd), &str, &str, &str, String)> = vec![
+    let rows: Vec<Row<'_>> = vec![
         ("command", ran("i"), &exec, "exec_command", ls, "a\n".into()),
         (
             "command exit",

@@ -13,7 +13,7 @@ use crate::protocol::words::{self, CommandSource, ItemStatus};
 use crate::protocol::{self, Json};
 
 /// One item of Codex's in our own words.
-pub(crate) fn translate(item: &protocol::Item<'_>) -> Item {
+pub fn translate(item: &protocol::Item<'_>) -> Item {
     use protocol::ItemBody as From;
     let body = match &item.body {
         From::UserMessage(message) => ItemBody::UserMessage(user_message(message)),
