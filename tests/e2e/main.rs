@@ -13,6 +13,7 @@ mod resume;
 mod steer;
 mod two_clients;
 mod unknown_request;
+mod wire_log;
 
 use ostler_scripted_model::{Answer, Call, Conversation, Script};
 use ostler_testkit::Stage;

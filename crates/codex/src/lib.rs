@@ -14,3 +14,4 @@ pub mod protocol;
 pub mod schema;
 pub mod transport;
 pub mod wire;
+pub mod wire_log;
