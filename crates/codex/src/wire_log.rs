@@ -16,8 +16,8 @@
 //!   worthless. But a disk that fails ends the log, not the conversation: [`WireLog::failure`].
 //!
 //! What redaction cannot see: a secret without a known shape or name that nobody registered; one that is encoded (in
-//! base64, compressed), except that members named so are hidden whole; and the first letters of a token that comes in
-//! pieces, up to the sign by which it is known.
+//! base64, compressed), except that members named so are hidden whole; and of one that comes in pieces, what was said
+//! before it could be known (`sk-`, the first four letters of a registered value, a password in an address).
 
 mod files;
 mod filing;

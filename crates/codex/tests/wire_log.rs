@@ -178,7 +178,7 @@ async fn a_disk_that_fails_ends_the_log_and_not_the_conversation() {
     for _ in 0..5000 {
         events.next().await.unwrap();
     }
-    flood.await.unwrap();
+    let _codex = flood.await.unwrap();
     peer.notify("still here").await.unwrap();
     assert_eq!(log.close().await, Err(failure));
 }

@@ -91,7 +91,9 @@ fn look_at_word(
             let value_end =
                 run(bytes, value, |byte| !byte.is_ascii_whitespace() && !b"\"';&".contains(&byte));
             // `$NAME` is a place, not the secret itself.
-            if value_end - value >= SHORTEST_PLACED_BYTES && bytes.get(value) != Some(&b'$') {
+            let is_open = reading == Reading::Piece && value_end == bytes.len();
+            let is_long = value_end - value >= SHORTEST_PLACED_BYTES || is_open;
+            if is_long && value_end > value && bytes.get(value) != Some(&b'$') {
                 found.push(value..value_end);
                 return value_end;
             }

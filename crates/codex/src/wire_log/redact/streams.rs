@@ -9,7 +9,8 @@ const MAX_STREAMS: usize = 256;
 /// Longer than what may stand between the start of a known shape and its secret part, as in `OPENAI_API_KEY="`.
 const TAIL_BYTES: usize = 160;
 
-/// What is remembered of a secret that has not ended yet: enough to be recognised as the same one again.
+/// What is remembered of each end of a secret that goes on: enough to be recognised as the same one again, and for the
+/// line that closes a private key.
 const OPEN_BYTES: usize = 64;
 
 /// The end of what was said so far, by stream.
@@ -27,18 +28,16 @@ impl Streams {
     /// Notes how a stream goes on: `said` is its tail with the new piece, `open_from` where a secret begins in it that
     /// reaches its end.
     pub(crate) fn went_on(&mut self, stream: &str, said: &str, open_from: Option<usize>) {
-        let tail = match open_from {
-            Some(from) => {
-                let open = said.get(from..).unwrap_or_default();
-                open.get(..open.floor_char_boundary(OPEN_BYTES)).unwrap_or_default()
-            }
-            None => {
-                let from = said.floor_char_boundary(said.len().saturating_sub(TAIL_BYTES));
-                said.get(from..).unwrap_or_default()
-            }
-        };
+        let (before, open) = said.split_at(open_from.unwrap_or(said.len()));
+        let mut tail = last(before, TAIL_BYTES).to_owned();
+        if open.len() <= 2 * OPEN_BYTES {
+            tail.push_str(open);
+        } else {
+            tail.push_str(open.get(..open.floor_char_boundary(OPEN_BYTES)).unwrap_or_default());
+            tail.push_str(last(open, OPEN_BYTES));
+        }
         if let Some(known) = self.tails.get_mut(stream) {
-            tail.clone_into(known);
+            *known = tail;
             return;
         }
         if self.order.len() >= MAX_STREAMS
@@ -46,7 +45,11 @@ impl Streams {
         {
             self.tails.remove(&oldest);
         }
-        self.tails.insert(stream.to_owned(), tail.to_owned());
+        self.tails.insert(stream.to_owned(), tail);
         self.order.push_back(stream.to_owned());
     }
+}
+
+fn last(text: &str, bytes: usize) -> &str {
+    text.get(text.floor_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or_default()
 }

@@ -85,6 +85,8 @@ fn a_token_that_comes_in_pieces_is_hidden() {
             "-----BEGIN RSA PRIVATE KEY-----",
         ),
         ("curl -H 'Bearer Abc123Def456'", "curl -H 'Bearer "),
+        ("export MY_API_KEY=Def456 x", "export MY_API_KEY="),
+        ("{\"token\": \"Def456\"}", "{\"token\": \""),
         ("it is Parsifal-am-Montag, you know", "it is Pars"),
     ] {
         for size in 1..said.len() {
@@ -201,7 +203,8 @@ proptest! {
     #[test]
     fn without_secrets_nothing_changes(tree in any_json(), pretty in any::<bool>()) {
         let text = if pretty { format!("{tree:#}") } else { tree.to_string() };
-        prop_assert_eq!(redactor(&[]).json(&text, PLAIN).as_ref(), text.as_str());
+        let written = redactor(&[]).json(&text, PLAIN).into_owned();
+        prop_assert_eq!(written, text);
     }
 
     #[test]
