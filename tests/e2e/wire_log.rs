@@ -5,12 +5,11 @@ use std::process::Stdio;
 
 use ostler_codex::peer::PeerSettings;
 use ostler_codex::protocol::Notification;
-use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::settings::SandboxMode;
 use ostler_codex::protocol::words::TurnStatus;
 use ostler_codex::wire_log::{Ending, Said, Side, WireLog, WireLogSettings, read};
 use ostler_model::{Decision, ThreadId};
-use ostler_testkit::{Client, Question, Stage};
+use ostler_testkit::{Client, Question};
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -58,7 +57,7 @@ async fn start_thread(client: &Client, workspace: &Path) -> ThreadId {
     let peer = client.server.peer();
     let reply = peer.request("thread/start", &params, std::time::Duration::from_secs(60)).await;
     let reply: Value = serde_json::from_str(reply.unwrap().get()).unwrap();
-    ThreadId::new(reply["thread"]["id"].as_str().unwrap())
+    ThreadId::new(reply.pointer("/thread/id").and_then(Value::as_str).unwrap())
 }
 
 /// The messages of a file: who, and the message.
@@ -66,15 +65,18 @@ fn recorded(path: &Path) -> (Vec<(Side, Value)>, Option<Ending>) {
     let mut recording = read(path).unwrap();
     let entries = recording.by_ref().map(|entry| {
         let entry = entry.unwrap();
-        let Said::Json(json) = entry.said else { panic!("{:?}", entry.said) };
+        let json = match entry.said {
+            Said::Json(json) => json,
+            other => unreachable!("{other:?}"),
+        };
         (entry.from, serde_json::from_str(json.get()).unwrap())
     });
     (entries.collect(), recording.ending())
 }
 
 fn has_thread(line: &Value, thread: &ThreadId) -> bool {
-    let params = &line["params"];
-    [&params["threadId"], &params["thread"]["id"]].iter().any(|id| **id == thread.as_str())
+    let at = |pointer| line.pointer(pointer).and_then(Value::as_str);
+    [at("/params/threadId"), at("/params/thread/id")].contains(&Some(thread.as_str()))
 }
 
 fn assert_no_canary(folder: &Path) -> usize {

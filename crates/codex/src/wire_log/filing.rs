@@ -20,6 +20,9 @@ use crate::wire::{RequestId, glimpse};
 /// A thread's id, or none for what belongs to the connection as a whole.
 pub(crate) type Thread = Option<Rc<str>>;
 
+/// The line of a request as it was written, unless it was too long to be kept.
+type HeldLine = Option<Rc<[u8]>>;
+
 /// Ids of threads are UUIDs. A longer one than this is nobody's name, and is not kept in memory.
 const MAX_THREAD_BYTES: usize = 1024;
 
@@ -50,7 +53,7 @@ struct Asked {
     thread: Thread,
     is_greeting: bool,
     /// The written line, kept for the file of the thread that it opens.
-    line: Option<Rc<[u8]>>,
+    line: HeldLine,
 }
 
 struct Open {
@@ -71,7 +74,7 @@ pub(crate) struct Sorted {
     /// Our request, to be held with its line: its answer may open a thread.
     pub(crate) opener: Option<RequestId>,
     /// The answer opens this thread; the request's line as it was written.
-    pub(crate) opens: Option<(Rc<str>, Option<Rc<[u8]>>)>,
+    pub(crate) opens: Option<(Rc<str>, HeldLine)>,
     /// The version that Codex named in this message.
     pub(crate) version: Option<String>,
 }

@@ -81,7 +81,7 @@ fn of_one(name: &str) -> Secrecy {
         before.is_some_and(|before| before.is_empty() || before.ends_with(' '))
     };
     let by_name = MAPS.contains(&words.as_str())
-        || (ENDS.iter().any(|end| ends(end)) && !HANDLES.contains(&words.as_str()));
+        || (ENDS.iter().any(ends) && !HANDLES.contains(&words.as_str()));
     // In a map of variables the names are written in capitals, and there the keeper's own table knows more of them.
     let is_variable = name.len() > 2 && !name.bytes().any(|byte| byte.is_ascii_lowercase());
     if by_name || (is_variable && looks_secret(name)) { Secrecy::Strings } else { Secrecy::Open }
