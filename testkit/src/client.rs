@@ -45,6 +45,14 @@ impl Question {
 
 impl Client {
     pub async fn connect(socket: &Path, workspace: PathBuf) -> Result<Self> {
+        Self::connect_with(socket, workspace, &PeerSettings::default()).await
+    }
+
+    pub async fn connect_with(
+        socket: &Path,
+        workspace: PathBuf,
+        settings: &PeerSettings,
+    ) -> Result<Self> {
         let hello = Initialize {
             client_info: ClientInfo {
                 name: "ostler-tests".to_owned(),
@@ -54,8 +62,7 @@ impl Client {
             capabilities: Capabilities { experimental_api: true, ..Capabilities::default() },
         };
         let transport = UnixSocket::connect(socket).await?;
-        let (server, events) =
-            AppServer::greet(transport, &hello, &PeerSettings::default()).await?;
+        let (server, events) = AppServer::greet(transport, &hello, settings).await?;
         Ok(Self { server, events, workspace, seen: Vec::new() })
     }
 

@@ -16,6 +16,7 @@ mod thread_opening;
 mod thread_settings;
 mod two_clients;
 mod unknown_request;
+mod wire_log;
 
 use ostler_scripted_model::{Answer, Call, Conversation, Script};
 use ostler_testkit::Stage;

@@ -6,6 +6,7 @@
 )]
 
 use std::io::Cursor;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -13,6 +14,7 @@ use ostler_codex::peer::{self, Event, PeerSettings};
 use ostler_codex::protocol::parse_notification;
 use ostler_codex::transport::Stdio;
 use ostler_codex::wire::{Frame, LineDecoder, Message, read_message};
+use ostler_codex::wire_log::{WireLog, WireLogSettings};
 use tokio_util::codec::Decoder;
 
 const LINES: usize = 200_000;
@@ -48,11 +50,10 @@ fn bare(bytes: &[u8]) -> Duration {
     begin.elapsed()
 }
 
-async fn through_the_peer(bytes: &[u8]) -> Duration {
+async fn through_the_peer(bytes: &[u8], settings: &PeerSettings) -> Duration {
     let begin = Instant::now();
     let reader = Cursor::new(bytes.to_vec());
-    let (_peer, mut events) =
-        peer::open(Stdio::new(reader, tokio::io::sink()), &PeerSettings::default());
+    let (_peer, mut events) = peer::open(Stdio::new(reader, tokio::io::sink()), settings);
     let mut seen = 0;
     while let Some(event) = events.next().await {
         if let Event::Notification(call) = event {
@@ -64,25 +65,46 @@ async fn through_the_peer(bytes: &[u8]) -> Duration {
     begin.elapsed()
 }
 
+/// The same with every message recorded, until the last one is in its file.
+async fn recorded(bytes: &[u8], folder: PathBuf) -> Duration {
+    let begin = Instant::now();
+    let log = WireLog::start(WireLogSettings::in_folder(folder)).unwrap();
+    let settings = PeerSettings { tap: Some(log.tap()), ..PeerSettings::default() };
+    through_the_peer(bytes, &settings).await;
+    log.close().await.unwrap();
+    begin.elapsed()
+}
+
 fn main() {
     let bytes = turn();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
     let mut ratios = Vec::new();
+    let mut recorded_ratios = Vec::new();
     for round in 1..=ROUNDS {
         let bare = bare(&bytes);
-        let peer = runtime.block_on(through_the_peer(&bytes));
+        let peer = runtime.block_on(through_the_peer(&bytes, &PeerSettings::default()));
+        let folder = scratch.path().join(round.to_string());
+        let recorded = runtime.block_on(recorded(&bytes, folder));
         let ratio = peer.as_secs_f64() / bare.as_secs_f64();
         let rate = |took: Duration| LINES as f64 / took.as_secs_f64();
         println!(
-            "round {round}: bare {:.0} events/s, through the peer {:.0} events/s, ratio {ratio:.2}",
+            "round {round}: bare {:.0} events/s, through the peer {:.0} events/s, ratio {ratio:.2}, recorded {:.0} events/s",
             rate(bare),
-            rate(peer)
+            rate(peer),
+            rate(recorded)
         );
         ratios.push(ratio);
+        recorded_ratios.push(recorded.as_secs_f64() / bare.as_secs_f64());
     }
     ratios.sort_by(f64::total_cmp);
     println!(
         "median ratio {:.2}: what the peer takes beside the bare reading",
         ratios.get(ROUNDS / 2).unwrap()
+    );
+    recorded_ratios.sort_by(f64::total_cmp);
+    println!(
+        "median ratio {:.2}: the same with a wire log",
+        recorded_ratios.get(ROUNDS / 2).unwrap()
     );
 }

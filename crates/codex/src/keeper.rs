@@ -18,7 +18,7 @@ mod list;
 mod log;
 mod process;
 mod record;
-mod redact;
+pub(crate) mod redact;
 mod run;
 mod scope;
 mod start;

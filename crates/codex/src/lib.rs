@@ -18,3 +18,4 @@ pub mod schema;
 pub mod thread;
 pub mod transport;
 pub mod wire;
+pub mod wire_log;

@@ -40,6 +40,7 @@ use matcher::{Answer, Matcher};
 
 use crate::transport::Transport;
 use crate::wire::{Call, Oddity, Outgoing, RequestId};
+use crate::wire_log::Tap;
 
 /// JSON-RPC's code for a method that we do not know.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -56,6 +57,8 @@ pub struct PeerSettings {
     /// How long one write may take before the connection is given up. A healthy Codex reads at once; one that is busy
     /// parsing a 30 MB message was seen to need 0.7 s.
     pub write_deadline: Duration,
+    /// Records every message of this connection; see [`crate::wire_log`].
+    pub tap: Option<Tap>,
 }
 
 impl Default for PeerSettings {
@@ -65,6 +68,7 @@ impl Default for PeerSettings {
             queued_events: 1024,
             queued_bytes: 8 * 1024 * 1024,
             write_deadline: Duration::from_secs(30),
+            tap: None,
         }
     }
 }
@@ -136,6 +140,7 @@ pub fn open(transport: impl Transport, settings: &PeerSettings) -> (Peer, Events
         stalled: stalled_sender,
         cancel: cancel.clone(),
         write_deadline: settings.write_deadline,
+        tap: settings.tap.clone(),
     };
     let peer = Peer {
         commands,

@@ -66,7 +66,7 @@ pub fn codex_environment(
 }
 
 /// Whether the value of a variable of this name should never be shown, also when Codex gets it.
-pub(super) fn looks_secret(name: &str) -> bool {
+pub(crate) fn looks_secret(name: &str) -> bool {
     table::is_secret(name.as_bytes())
 }
 

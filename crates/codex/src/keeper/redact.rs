@@ -5,21 +5,35 @@ use std::ffi::OsString;
 use super::environment::looks_secret;
 
 /// A shorter value is more likely an ordinary word than a secret, and replacing it would garble the text.
-const SHORTEST_SECRET_BYTES: usize = 8;
+pub(crate) const SHORTEST_SECRET_BYTES: usize = 8;
 
 /// How the tokens of well-known services start, so that one is also recognised when it came from a file.
-const TOKEN_STARTS: [&str; 12] = [
+pub(crate) const TOKEN_STARTS: [&str; 26] = [
     "sk-",
+    "sk_live_",
+    "rk_live_",
+    "whsec_",
     "ghp_",
     "gho_",
+    "ghu_",
     "ghs_",
+    "ghr_",
     "github_pat_",
     "glpat-",
+    "dckr_pat_",
+    "pypi-",
+    "xoxa-",
     "xoxb-",
     "xoxp-",
+    "xoxr-",
+    "xoxs-",
     "xapp-",
     "AKIA",
     "ASIA",
+    "AIza",
+    "ya29.",
+    "SG.",
+    "hvs.",
     "eyJ",
 ];
 

@@ -18,6 +18,7 @@ use super::{Command, Event, Queued, Write, refusal, writer};
 use crate::wire::{
     Frame, FrameError, Message, Oddity, OddityKind, Outgoing, glimpse, read_message,
 };
+use crate::wire_log::{Body, Side, Tap};
 
 /// Writes that wait for the writer task. Callers wait behind it, within their own deadlines.
 const QUEUED_WRITES: usize = 64;
@@ -39,6 +40,7 @@ pub(crate) struct Actor {
     pub(crate) stalled: watch::Sender<bool>,
     pub(crate) cancel: CancellationToken,
     pub(crate) write_deadline: Duration,
+    pub(crate) tap: Option<Tap>,
 }
 
 /// Everything that can wake the loop.
@@ -66,7 +68,12 @@ impl Actor {
         mut hang_up: HangUp,
     ) {
         let (writes, write_queue) = mpsc::channel(QUEUED_WRITES);
-        let mut writer = tokio::spawn(writer::write_all(sink, write_queue, self.write_deadline));
+        let mut writer = tokio::spawn(writer::write_all(
+            sink,
+            write_queue,
+            self.write_deadline,
+            self.tap.clone(),
+        ));
         let mut waiting = Waiting::new();
         let mut hung_up = false;
         let mut prune_at = Instant::now() + PRUNE_EVERY;
@@ -93,10 +100,16 @@ impl Actor {
             };
             match input {
                 Input::Command(command) => self.command(command, &writes),
-                Input::Frame(frame) => match self.frame(frame, &writes, &mut waiting) {
-                    Some(closed) => break closed,
-                    None => self.deliver_at_once(&mut waiting),
-                },
+                Input::Frame(frame) => {
+                    // Before anybody can act on it, so that no answer is recorded ahead of its question.
+                    if let Some(tap) = &self.tap {
+                        hear(tap, &frame).await;
+                    }
+                    match self.frame(frame, &writes, &mut waiting) {
+                        Some(closed) => break closed,
+                        None => self.deliver_at_once(&mut waiting),
+                    }
+                }
                 Input::Delivered => {
                     self.stalled.send_replace(false);
                 }
@@ -240,6 +253,18 @@ impl Actor {
             }
         }
     }
+}
+
+/// Records what came. Control frames of the transport are no messages.
+async fn hear(tap: &Tap, frame: &Option<Result<Frame, FrameError>>) {
+    let body = match frame {
+        Some(Ok(Frame::Message(line))) => Body::Message(line.clone()),
+        Some(Ok(Frame::TooLong { bytes, head })) => {
+            Body::TooLong { bytes: *bytes, head: head.clone() }
+        }
+        _ => return,
+    };
+    tap.note(Side::Codex, body).await;
 }
 
 /// Waits for room and moves all waiting events into the queue. When dropped half-way, what was not moved still waits.

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::Write;
 use super::error::Closed;
 use crate::wire::Outgoing;
+use crate::wire_log::{Body, Side, Tap};
 
 /// A flush is made at the latest after this much, so that no answer waits for its proof behind a long row of others.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -21,6 +22,7 @@ pub(crate) async fn write_all(
     mut sink: impl Sink<Outgoing, Error = io::Error> + Unpin,
     mut queue: mpsc::Receiver<Write>,
     deadline: Duration,
+    tap: Option<Tap>,
 ) -> Result<(), Closed> {
     let mut written = Vec::new();
     while let Some(first) = queue.recv().await {
@@ -28,6 +30,10 @@ pub(crate) async fn write_all(
         let mut next = Some(first);
         while let Some((item, waiter)) = next {
             bytes += size_of(&item);
+            // Before it can be answered, so that no answer is recorded ahead of its request.
+            if let (Some(tap), Outgoing::Message(message)) = (&tap, &item) {
+                tap.note(Side::Us, Body::Message(message.clone())).await;
+            }
             within(deadline, sink.feed(item)).await?;
             written.extend(waiter);
             next = if bytes < BATCH_BYTES { queue.try_recv().ok() } else { None };
