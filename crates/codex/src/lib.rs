@@ -14,6 +14,7 @@ pub mod keeper;
 pub mod peer;
 pub mod projection;
 pub mod protocol;
+pub mod replay;
 pub mod schema;
 pub mod thread;
 pub mod transport;

@@ -89,6 +89,11 @@ impl Machine {
         self.turn.as_ref().map(|turn| &turn.id)
     }
 
+    /// Whether the turn is over and only the ends of its commands are awaited.
+    pub fn is_ending(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.ending.is_some())
+    }
+
     /// Whether an input sent now would have to wait.
     pub fn is_busy(&self) -> bool {
         self.turn.is_some() || !self.given.is_empty() || !self.queue.is_empty()
