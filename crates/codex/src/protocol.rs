@@ -17,7 +17,7 @@ pub mod form;
 pub mod item;
 pub mod json;
 pub mod legacy;
-mod lenient;
+pub(crate) mod lenient;
 pub mod limits;
 pub mod notification;
 pub mod permission;
