@@ -10,6 +10,7 @@ mod killed_client;
 mod many_threads;
 mod plain_turn;
 mod resume;
+mod rollout;
 mod steer;
 mod thread;
 mod thread_opening;
