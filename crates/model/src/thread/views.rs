@@ -1,0 +1,182 @@
+//! What Codex says of the thread when asked, taken over turn by turn.
+//!
+//! An answer may be older than what we know by its events, so nothing is concluded from what it does not show unless the
+//! question came later: a turn or a doubt that arose since is left alone.
+
+use super::effect::{Effect, Update};
+use super::inputs::{Echo, Given, GivenState};
+use super::machine::Machine;
+use super::signal::{InputKind, SaidEnd, SeenInput, SeenState, SeenTurn, View};
+use super::turns::Turn;
+use crate::failure::{Failure, FailureClass};
+use crate::moment::Moment;
+
+impl Machine {
+    /// Codex is asked now: the answer speaks of this turn and of these doubts.
+    pub(super) fn mark_asked(&mut self) {
+        self.mark_doubts_asked();
+        if let Some(turn) = &mut self.turn {
+            turn.asked_about = true;
+        }
+    }
+
+    pub(super) fn mark_doubts_asked(&mut self) {
+        for given in &mut self.given {
+            if given.state == GivenState::InDoubt {
+                given.state = GivenState::LookedFor;
+            }
+        }
+    }
+
+    pub(super) fn apply(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
+        for (at, seen) in view.turns.iter().enumerate() {
+            let is_last = at + 1 == view.turns.len();
+            let runs = seen.end.is_none() && is_last && view.state.is_active();
+            let is_known = self.turn.as_ref().is_some_and(|turn| turn.is(&seen.id));
+            if is_known || self.is_past(&seen.id) {
+                self.take_held(seen, out);
+            } else if runs || self.is_held(seen) {
+                self.take_over(now, view, at, seen, out);
+            } else if seen.end.is_some() && self.is_settled_in_names() {
+                self.remember(seen.id.clone(), seen.inputs.len());
+            }
+        }
+        self.return_unfound(out);
+        self.end_if_over(now, view, out);
+        self.next(out);
+        self.steer_if_running(out);
+    }
+
+    /// A turn that we did not know. It runs, or it holds an input of ours.
+    fn take_over(
+        &mut self,
+        now: Moment,
+        view: &View,
+        at: usize,
+        seen: &SeenTurn,
+        out: &mut Vec<Effect>,
+    ) {
+        let is_later = self.turn.as_ref().is_none_or(|turn| {
+            let place = view.turns.iter().position(|seen| turn.is(&seen.id));
+            place.map_or(turn.asked_about, |place| place < at)
+        });
+        if is_later {
+            self.conclude_unseen(now, out);
+        }
+        match &seen.end {
+            Some(end) => self.tell_missed(now, seen, end.clone(), out),
+            None if is_later => {
+                self.begin(now, &seen.id, Some(seen.id.clone()), out);
+                self.take_held(seen, out);
+            }
+            // The answer is older than the turn that we know to run.
+            None => {}
+        }
+    }
+
+    /// A turn that answered an input of ours and ended while we did not see it.
+    fn tell_missed(&mut self, now: Moment, seen: &SeenTurn, end: SaidEnd, out: &mut Vec<Effect>) {
+        out.push(Effect::Tell(Update::TurnBegan { turn: seen.id.clone() }));
+        let running = self.turn.replace(Turn::new(seen.id.clone(), now, now));
+        self.take_held(seen, out);
+        let Some(mut turn) = std::mem::replace(&mut self.turn, running) else { return };
+        let end = turn.end(end);
+        self.remember(seen.id.clone(), seen.inputs.len());
+        let result = Box::new(turn.result(now, end, false));
+        out.push(Effect::Tell(Update::TurnEnded { result }));
+    }
+
+    /// Takes the inputs that stand in this turn.
+    pub(super) fn take_held(&mut self, seen: &SeenTurn, out: &mut Vec<Effect>) {
+        let current = self.turn.as_ref().filter(|turn| turn.is(&seen.id));
+        let id = current.map_or(&seen.id, |turn| &turn.id).clone();
+        let known = self.known_echoes(seen);
+        for (place, input) in seen.inputs.iter().enumerate() {
+            if let Some(at) =
+                self.given.iter().position(|given| self.stands(input, place, known, given))
+            {
+                self.take(at, id.clone(), out);
+            }
+        }
+        // What is not accounted for yet may still be told by its echo.
+        if self.given.is_empty() {
+            let all = seen.inputs.len().max(known);
+            if let Some(turn) = self.turn.as_mut().filter(|turn| turn.is(&seen.id)) {
+                turn.echoes = all;
+            } else if let Some(past) = self.past_turn(&seen.id) {
+                past.echoes = all;
+            }
+        }
+    }
+
+    fn is_held(&mut self, seen: &SeenTurn) -> bool {
+        let mut inputs = seen.inputs.iter().enumerate();
+        inputs.any(|(place, input)| {
+            self.given.iter().any(|given| self.stands(input, place, 0, given))
+        })
+    }
+
+    /// Whether this message is that input. Words prove it only where we doubt, and only where no echo has used them.
+    fn stands(&self, seen: &SeenInput, place: usize, known: usize, given: &Given) -> bool {
+        match (&seen.input, self.echo) {
+            (Some(input), _) => *input == given.waiting.input,
+            (None, Echo::Ids) => false,
+            (None, Echo::TextOnly) => {
+                place >= known && given.state.is_in_doubt() && given.waiting.reads(&seen.text)
+            }
+        }
+    }
+
+    fn known_echoes(&mut self, seen: &SeenTurn) -> usize {
+        match self.turn.as_ref().filter(|turn| turn.is(&seen.id)) {
+            Some(turn) => turn.echoes,
+            None => self.past_turn(&seen.id).map_or(0, |past| past.echoes),
+        }
+    }
+
+    /// A review that is about to begin, or whose announcement is awaited, will use a name that stands in the thread as
+    /// that of a turn which is over.
+    fn is_settled_in_names(&self) -> bool {
+        !self.has_order() && self.turn.as_ref().is_none_or(|turn| turn.announced.is_some())
+    }
+
+    /// What Codex was asked for and does not have goes back to where it came from.
+    fn return_unfound(&mut self, out: &mut Vec<Effect>) {
+        let is_unfound = |given: &Given| given.state == GivenState::LookedFor;
+        let (unfound, kept): (Vec<_>, _) =
+            std::mem::take(&mut self.given).into_iter().partition(is_unfound);
+        self.given = kept;
+        for given in unfound.into_iter().rev() {
+            if given.waiting.kind == InputKind::Order {
+                let message = "the connection broke before codex began it; it may or may not run";
+                let failure = Failure::new(FailureClass::ServerGone, message);
+                self.refused(given.waiting.input, failure, out);
+            } else {
+                self.requeue(given, out);
+            }
+        }
+    }
+
+    fn end_if_over(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
+        let Some(turn) = self.turn.as_ref().filter(|turn| turn.ending.is_none()) else { return };
+        let is_at_rest = matches!(view.state, SeenState::Idle | SeenState::NotLoaded);
+        match seen_turn(view, turn).map(|seen| &seen.end) {
+            Some(Some(end)) => self.end_turn(now, end.clone(), out),
+            _ if is_at_rest && turn.asked_about => {
+                let message = "codex no longer runs this turn, and does not say how it ended";
+                let failure = Failure::new(FailureClass::Unknown { word: None }, message);
+                self.end_turn(now, SaidEnd::Failed(Some(failure)), out);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The turn in what Codex says. Of a review's two names the announced one is always shown as interrupted.
+pub(super) fn seen_turn<'a>(view: &'a View, turn: &Turn) -> Option<&'a SeenTurn> {
+    let items = view.turns.iter().find(|seen| {
+        turn.is(&seen.id)
+            && (turn.other_name.is_none() || turn.announced.as_ref() != Some(&seen.id))
+    });
+    items.or_else(|| view.turns.iter().find(|seen| turn.is(&seen.id) && seen.end.is_none()))
+}
