@@ -88,7 +88,7 @@ pub(super) enum GivenState {
     Acknowledged(Option<TurnId>),
     /// Nobody knows whether Codex has it, and Codex was not asked since.
     InDoubt,
-    /// Codex was asked since the doubt arose: if the answer does not show it, Codex does not have it.
+    /// Codex was asked since the doubt arose: if the thread is at rest and does not show it, Codex does not have it.
     LookedFor,
 }
 
@@ -161,7 +161,9 @@ impl Machine {
             Link::Reopening(_) => {}
             Link::Down if in_doubt || !self.queue.is_empty() => self.reopen_anywhere(out),
             Link::Down => {}
-            Link::Up if in_doubt => self.look(out),
+            Link::Up if self.given.iter().any(|given| given.state == GivenState::InDoubt) => {
+                self.look(out);
+            }
             Link::Up if !self.given.is_empty() => {}
             Link::Up => {
                 if let Some(waiting) = self.queue.pop_front() {
@@ -209,16 +211,12 @@ impl Machine {
         let Some(at) = self.given_at(input) else {
             return self.name_ordered_turn(input, turn);
         };
-        let running = turn.as_ref().filter(|id| self.turn() == Some(id)).cloned();
-        let is_past = turn.as_ref().is_some_and(|turn| self.is_past(turn));
-        match (running, turn) {
-            (Some(turn), _) => self.take(at, turn, out),
-            // A version without our ids names a running turn of others by none of its names: this was its own.
-            (None, Some(turn)) if is_past && self.echo == Echo::TextOnly => {
-                self.take(at, turn, out);
-            }
-            (None, Some(_)) if is_past => self.doubt(at),
-            (None, turn) => self.acknowledge(at, turn),
+        // A turn that never begins is none of those that we saw.
+        let is_seen =
+            turn.as_ref().is_some_and(|turn| self.turn() == Some(turn) || self.is_past(turn));
+        match turn {
+            Some(turn) if is_seen => self.take(at, turn, out),
+            turn => self.acknowledge(at, turn),
         }
         self.finish_if_settled(self.now, out);
         self.next(out);
@@ -240,8 +238,13 @@ impl Machine {
 
     fn acknowledge(&mut self, at: usize, turn: Option<TurnId>) {
         let now = self.now;
+        // What was said on a connection that is gone may have been lost with the app-server.
+        let state = match self.broken {
+            true => GivenState::InDoubt,
+            false => GivenState::Acknowledged(turn),
+        };
         if let Some(given) = self.given.get_mut(at) {
-            given.state = GivenState::Acknowledged(turn);
+            given.state = state;
             given.since = now;
         }
     }
@@ -358,7 +361,7 @@ impl Machine {
         if let (Some(turn), ItemBody::UserMessage(message)) = (turn, &item.body)
             && let Some(past) = self.past_turn(turn)
         {
-            past.echoes += 1;
+            past.known_inputs += 1;
             self.echoed(turn, message, out);
             self.next(out);
         }
@@ -369,12 +372,14 @@ impl Machine {
     pub(super) fn doubt_unproven(&mut self, turn: &TurnId) {
         self.doubt_orphaned_steers();
         for given in &mut self.given {
-            let expected_elsewhere = match &given.state {
-                GivenState::Acknowledged(Some(named)) => named != turn,
-                GivenState::Acknowledged(None) => true,
-                _ => false,
+            let is_unproven = match &given.state {
+                GivenState::Acknowledged(Some(named)) => given.way == Way::Turn && named != turn,
+                GivenState::Acknowledged(None) => given.way == Way::Turn,
+                // Now that the turn is over, the thread shows what it took.
+                GivenState::LookedFor => true,
+                GivenState::Sent | GivenState::InDoubt => false,
             };
-            if given.way == Way::Turn && expected_elsewhere {
+            if is_unproven {
                 given.state = GivenState::InDoubt;
             }
         }

@@ -24,14 +24,7 @@ impl Machine {
             return;
         }
         out.push(Effect::Tell(Update::Disconnected { reason }));
-        self.withdraw_all(Withdrawal::Disconnected, out);
-        self.doubt_acknowledged();
-        self.looking = false;
-        self.child_waits = false;
-        self.broken = true;
-        if let Some(turn) = &mut self.turn {
-            turn.look_for_stall = false;
-        }
+        self.lose_connection(out);
         if let Link::Reopening(_) = self.link {
             // What became of the opening is still to be told.
             return;
@@ -42,6 +35,19 @@ impl Machine {
             Some(ending) => self.finish(self.now, ending.end, false, out),
             None if self.turn.is_some() => self.reopen(ServerWanted::Same, out),
             None => self.next(out),
+        }
+    }
+
+    /// All that was said on the connection is void.
+    fn lose_connection(&mut self, out: &mut Vec<Effect>) {
+        self.withdraw_all(Withdrawal::Disconnected, out);
+        self.doubt_acknowledged();
+        self.looking = false;
+        self.child_waits = false;
+        self.broken = true;
+        self.ahead.clear();
+        if let Some(turn) = &mut self.turn {
+            turn.look_for_stall = false;
         }
     }
 
@@ -72,13 +78,14 @@ impl Machine {
     }
 
     pub(super) fn reopened(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
+        // Who was not asked to opens it for the first time.
+        self.broken |= self.link == Link::Up;
         self.link = Link::Up;
-        let was_broken = std::mem::replace(&mut self.broken, false);
         out.push(Effect::Tell(Update::Reconnected));
         self.progress(now);
         // The thread was read after all that is in doubt by now.
         self.mark_doubts_asked();
-        if was_broken && self.has_died(view) {
+        if self.broken && self.has_died(view) {
             for seen in &view.turns {
                 if self.turn.as_ref().is_some_and(|turn| turn.is(&seen.id)) {
                     self.take_held(seen, out);
@@ -90,7 +97,9 @@ impl Machine {
             self.mark_doubts_asked();
         }
         self.apply(now, view, out);
+        self.broken = false;
         self.send_interrupt(now, out);
+        self.hear_ahead(now, out);
     }
 
     /// A turn that Codex calls interrupted, and that nobody interrupted, died with its app-server.
@@ -107,6 +116,7 @@ impl Machine {
     pub(super) fn reopen_failed(&mut self, now: Moment, failure: Failure, out: &mut Vec<Effect>) {
         let wanted = self.link;
         self.link = Link::Down;
+        self.lose_connection(out);
         if wanted == Link::Reopening(ServerWanted::Any) {
             self.refuse_all(&failure, out);
         }

@@ -6,7 +6,7 @@ use super::limits::OnStall;
 use super::link::Link;
 use super::machine::Machine;
 use super::signal::{SaidEnd, SeenState, View};
-use super::turns::{InterruptCause, Turn};
+use super::turns::{InterruptCause, Turn, Word};
 use crate::failure::{Failure, FailureClass};
 use crate::moment::Moment;
 use crate::turn::{Interrupter, TurnEnd};
@@ -46,16 +46,16 @@ impl Machine {
         }
         let found = match view {
             Ok(view) => {
+                // What nobody asked for is how the thread stood when it was opened.
+                self.broken |= !was_asked;
                 self.apply(now, &view, out);
+                self.broken = false;
                 Finding::Answers { state: view.state }
             }
             // It was asked on a connection that is gone.
             Err(_) if !was_asked => return,
             Err(reason) => {
-                // Inputs in doubt are looked for again when their time comes.
-                for given in &mut self.given {
-                    given.since = now;
-                }
+                self.look_again_later(now);
                 Finding::Silent { reason }
             }
         };
@@ -135,7 +135,7 @@ impl Machine {
         let Some(turn) = self.turn.as_ref().filter(|turn| turn.ending.is_none()) else { return };
         if turn.marked_aborted.is_some_and(|at| at.after(settle) <= now) {
             self.stop_turn(now, InterruptCause::By(Interrupter::Codex), out);
-            self.end_turn(now, SaidEnd::Interrupted, out);
+            self.end_turn(now, SaidEnd::Interrupted, Word::Heard, out);
         }
     }
 

@@ -17,6 +17,10 @@ use crate::usage::Tally;
 /// Turns that are over and whose late events must be known as such. Codex sends them within seconds.
 const PAST_TURNS: usize = 64;
 
+/// Events that may come before the answer to the opening of a thread: a second of the fastest stream that was seen
+/// (4,000 pieces of text). More are taken as they come.
+const EVENTS_AHEAD: usize = 4096;
+
 /// One thread.
 #[derive(Debug, Clone)]
 pub struct Machine {
@@ -42,8 +46,12 @@ pub struct Machine {
     pub(super) child_waits: bool,
     /// Times the thread was opened again without anything coming of it.
     pub(super) reopened: u8,
-    /// The connection broke, and the thread was not opened again since.
+    /// The connection broke, and the thread was not opened again since: no event of what happened is on its way.
     pub(super) broken: bool,
+    /// What Codex said on a new connection before it answered how the thread stands there.
+    pub(super) ahead: Vec<Said>,
+    /// A turn that a look has shown and no event yet.
+    pub(super) sighted: Option<TurnId>,
 }
 
 /// A turn that is over.
@@ -51,7 +59,7 @@ pub struct Machine {
 pub(super) struct PastTurn {
     id: TurnId,
     /// How many of its user's messages we know: the same words further on are another input.
-    pub(super) echoes: usize,
+    pub(super) known_inputs: usize,
 }
 
 impl Machine {
@@ -74,6 +82,8 @@ impl Machine {
             child_waits: false,
             reopened: 0,
             broken: false,
+            ahead: Vec::new(),
+            sighted: None,
         }
     }
 
@@ -139,7 +149,23 @@ impl Machine {
         }
     }
 
-    fn said(&mut self, now: Moment, Said { turn, what }: Said, out: &mut Vec<Effect>) {
+    pub(super) fn said(&mut self, now: Moment, said: Said, out: &mut Vec<Effect>) {
+        let is_ahead = self.broken && matches!(self.link, Link::Reopening(_));
+        if is_ahead && self.ahead.len() < EVENTS_AHEAD {
+            return self.ahead.push(said);
+        }
+        self.hear_ahead(now, out);
+        self.hear(now, said, out);
+    }
+
+    /// What came before the answer to the opening happened after it.
+    pub(super) fn hear_ahead(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        for said in std::mem::take(&mut self.ahead) {
+            self.hear(now, said, out);
+        }
+    }
+
+    fn hear(&mut self, now: Moment, Said { turn, what }: Said, out: &mut Vec<Effect>) {
         if self.link == Link::Down {
             // Nothing can be done for a turn on a connection that is gone; opening the thread shows what became of it.
             return self.said_too_late(turn, what, out);
@@ -202,11 +228,11 @@ impl Machine {
         out.push(Effect::Tell(Update::Stray { why, turn, item }));
     }
 
-    pub(super) fn remember(&mut self, id: TurnId, echoes: usize) {
+    pub(super) fn remember(&mut self, id: TurnId, known_inputs: usize) {
         if self.past.len() == PAST_TURNS {
             self.past.pop_front();
         }
-        self.past.push_back(PastTurn { id, echoes });
+        self.past.push_back(PastTurn { id, known_inputs });
     }
 
     pub(super) fn past_turn(&mut self, id: &TurnId) -> Option<&mut PastTurn> {

@@ -28,8 +28,9 @@ pub(super) struct Turn {
     pub(super) announced: Option<TurnId>,
     pub(super) began: Moment,
     pub(super) inputs: Vec<InputId>,
-    /// User's messages seen among its items, ours and others'.
+    /// User's messages among its items, ours and others': so many were echoed, and so many stood in an answer of Codex.
     pub(super) echoes: usize,
+    pub(super) seen_inputs: usize,
     /// Codex was asked about the thread when this turn had begun: the answer speaks of it.
     pub(super) asked_about: bool,
     /// Items that have begun and not ended, in order.
@@ -85,6 +86,16 @@ pub(super) enum InterruptCause {
 pub(super) struct Ending {
     pub(super) end: TurnEnd,
     pub(super) until: Moment,
+    word: Word,
+}
+
+/// How we know that a turn is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Codex said so, after all else that it said of the turn.
+    Heard,
+    /// We looked; what Codex said of the turn may still be on its way.
+    Awaited,
 }
 
 impl Turn {
@@ -93,6 +104,7 @@ impl Turn {
             announced: Some(id.clone()),
             id,
             echoes: 0,
+            seen_inputs: 0,
             asked_about: false,
             other_name: None,
             began: now,
@@ -120,6 +132,11 @@ impl Turn {
             clock: Duration::ZERO,
             clock_since: None,
         }
+    }
+
+    /// How many of its user's messages are accounted for.
+    pub(super) fn known_inputs(&self) -> usize {
+        self.echoes.max(self.seen_inputs)
     }
 
     /// Nothing has come of it but the word that it began.
@@ -283,19 +300,28 @@ impl Machine {
         if let Err(why) = self.file(now, id.as_ref(), out) {
             return out.push(stray(why, id));
         }
-        self.end_turn(now, said, out);
+        self.end_turn(now, said, Word::Heard, out);
     }
 
     /// The turn is over. Its asks are void at once; the ends of its commands are waited for a little.
-    pub(super) fn end_turn(&mut self, now: Moment, said: SaidEnd, out: &mut Vec<Effect>) {
+    pub(super) fn end_turn(
+        &mut self,
+        now: Moment,
+        said: SaidEnd,
+        word: Word,
+        out: &mut Vec<Effect>,
+    ) {
         let until = now.after(self.limits.settle);
         let Some(turn) = self.turn.as_mut() else { return };
-        if turn.ending.is_some() {
-            return out.push(stray(StrayReason::Duplicate, Some(turn.id.clone())));
+        if let Some(ending) = &mut turn.ending {
+            if std::mem::replace(&mut ending.word, word) == Word::Heard {
+                return out.push(stray(StrayReason::Duplicate, Some(turn.id.clone())));
+            }
+            return self.finish_if_settled(now, out);
         }
         let was_interrupted = turn.interrupt.is_some();
         let end = turn.end(said);
-        turn.ending = Some(Ending { end, until });
+        turn.ending = Some(Ending { end, until, word });
         if was_interrupted {
             // Codex lets commands run on after an interrupt.
             out.push(Effect::CleanTerminals);
@@ -308,8 +334,9 @@ impl Machine {
         let awaits_acknowledgement = self.awaits_acknowledgement();
         let Some(turn) = self.turn.as_mut() else { return };
         let Some(ending) = &turn.ending else { return };
-        let awaits = turn.open.iter().any(|open| open.item.is_tool());
-        if (awaits || awaits_acknowledgement) && now < ending.until {
+        let awaits_tool = turn.open.iter().any(|open| open.item.is_tool());
+        let awaits = awaits_tool || awaits_acknowledgement || ending.word == Word::Awaited;
+        if awaits && now < ending.until {
             return;
         }
         if let Some(ending) = turn.ending.take() {
@@ -343,9 +370,9 @@ impl Machine {
             turn.close(open, ItemEnd::Interrupted, out);
         }
         let id = turn.id.clone();
-        self.remember(id.clone(), turn.echoes);
+        self.remember(id.clone(), turn.known_inputs());
         if let Some(other) = turn.other_name.clone() {
-            self.remember(other, turn.echoes);
+            self.remember(other, turn.known_inputs());
         }
         let result = Box::new(turn.result(now, end, retire));
         out.push(Effect::Tell(Update::TurnEnded { result }));

@@ -1,13 +1,14 @@
 //! What Codex says of the thread when asked, taken over turn by turn.
 //!
 //! An answer may be older than what we know by its events, so nothing is concluded from what it does not show unless the
-//! question came later: a turn or a doubt that arose since is left alone.
+//! question came later: a turn or a doubt that arose since is left alone. It may also be ahead of events that are still
+//! on their way; those tell more, so they are waited for. Only after the connection broke none are on their way.
 
 use super::effect::{Effect, Update};
 use super::inputs::{Echo, Given, GivenState};
 use super::machine::Machine;
 use super::signal::{InputKind, SaidEnd, SeenInput, SeenState, SeenTurn, View};
-use super::turns::Turn;
+use super::turns::{Turn, Word};
 use crate::failure::{Failure, FailureClass};
 use crate::moment::Moment;
 
@@ -29,6 +30,7 @@ impl Machine {
     }
 
     pub(super) fn apply(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
+        let mut is_conclusive = !view.state.is_active();
         for (at, seen) in view.turns.iter().enumerate() {
             let is_last = at + 1 == view.turns.len();
             let runs = seen.end.is_none() && is_last && view.state.is_active();
@@ -36,50 +38,54 @@ impl Machine {
             if is_known || self.is_past(&seen.id) {
                 self.take_held(seen, out);
             } else if runs || self.is_held(seen) {
-                self.take_over(now, view, at, seen, out);
-            } else if seen.end.is_some() && self.is_settled_in_names() {
+                let is_certain = self.sighted.replace(seen.id.clone()).as_ref() == Some(&seen.id);
+                // Turns are told one after the other: what came before the running one waits for its end.
+                if (self.broken || is_certain) && self.is_before(view, at) {
+                    self.take_over(now, seen, out);
+                } else {
+                    is_conclusive = false;
+                }
+            } else if self.broken && seen.end.is_some() && self.is_nothing_of_ours() {
                 self.remember(seen.id.clone(), seen.inputs.len());
             }
         }
-        self.return_unfound(out);
+        if is_conclusive {
+            self.return_unfound(out);
+        } else {
+            // A running turn shows an input only once it has come to it.
+            self.look_again_later(now);
+        }
         self.end_if_over(now, view, out);
         self.next(out);
         self.steer_if_running(out);
     }
 
-    /// A turn that we did not know. It runs, or it holds an input of ours.
-    fn take_over(
-        &mut self,
-        now: Moment,
-        view: &View,
-        at: usize,
-        seen: &SeenTurn,
-        out: &mut Vec<Effect>,
-    ) {
-        let is_later = self.turn.as_ref().is_none_or(|turn| {
+    /// Whether the turn that we know to run comes before this place.
+    fn is_before(&self, view: &View, at: usize) -> bool {
+        self.turn.as_ref().is_none_or(|turn| {
             let place = view.turns.iter().position(|seen| turn.is(&seen.id));
             place.map_or(turn.asked_about, |place| place < at)
-        });
-        if is_later {
-            self.conclude_unseen(now, out);
-        }
+        })
+    }
+
+    /// A turn that we did not know. It runs, or it holds an input of ours.
+    fn take_over(&mut self, now: Moment, seen: &SeenTurn, out: &mut Vec<Effect>) {
+        self.conclude_unseen(now, out);
         match &seen.end {
             Some(end) => self.tell_missed(now, seen, end.clone(), out),
-            None if is_later => {
+            None => {
                 self.begin(now, &seen.id, Some(seen.id.clone()), out);
                 self.take_held(seen, out);
             }
-            // The answer is older than the turn that we know to run.
-            None => {}
         }
     }
 
     /// A turn that answered an input of ours and ended while we did not see it.
     fn tell_missed(&mut self, now: Moment, seen: &SeenTurn, end: SaidEnd, out: &mut Vec<Effect>) {
         out.push(Effect::Tell(Update::TurnBegan { turn: seen.id.clone() }));
-        let running = self.turn.replace(Turn::new(seen.id.clone(), now, now));
+        self.turn = Some(Turn::new(seen.id.clone(), now, now));
         self.take_held(seen, out);
-        let Some(mut turn) = std::mem::replace(&mut self.turn, running) else { return };
+        let Some(mut turn) = self.turn.take() else { return };
         let end = turn.end(end);
         self.remember(seen.id.clone(), seen.inputs.len());
         let result = Box::new(turn.result(now, end, false));
@@ -90,7 +96,7 @@ impl Machine {
     pub(super) fn take_held(&mut self, seen: &SeenTurn, out: &mut Vec<Effect>) {
         let current = self.turn.as_ref().filter(|turn| turn.is(&seen.id));
         let id = current.map_or(&seen.id, |turn| &turn.id).clone();
-        let known = self.known_echoes(seen);
+        let known = self.known_inputs(seen);
         for (place, input) in seen.inputs.iter().enumerate() {
             if let Some(at) =
                 self.given.iter().position(|given| self.stands(input, place, known, given))
@@ -102,9 +108,9 @@ impl Machine {
         if self.given.is_empty() {
             let all = seen.inputs.len().max(known);
             if let Some(turn) = self.turn.as_mut().filter(|turn| turn.is(&seen.id)) {
-                turn.echoes = all;
+                turn.seen_inputs = all;
             } else if let Some(past) = self.past_turn(&seen.id) {
-                past.echoes = all;
+                past.known_inputs = all;
             }
         }
     }
@@ -127,17 +133,24 @@ impl Machine {
         }
     }
 
-    fn known_echoes(&mut self, seen: &SeenTurn) -> usize {
+    fn known_inputs(&mut self, seen: &SeenTurn) -> usize {
         match self.turn.as_ref().filter(|turn| turn.is(&seen.id)) {
-            Some(turn) => turn.echoes,
-            None => self.past_turn(&seen.id).map_or(0, |past| past.echoes),
+            Some(turn) => turn.known_inputs(),
+            None => self.past_turn(&seen.id).map_or(0, |past| past.known_inputs),
         }
     }
 
-    /// A review that is about to begin, or whose announcement is awaited, will use a name that stands in the thread as
-    /// that of a turn which is over.
-    fn is_settled_in_names(&self) -> bool {
-        !self.has_order() && self.turn.as_ref().is_none_or(|turn| turn.announced.is_some())
+    /// Whether a turn that is over certainly answered nothing of ours. A review that is about to begin, or whose
+    /// announcement is awaited, will use a name that stands in the thread as that of a turn which is over.
+    fn is_nothing_of_ours(&self) -> bool {
+        self.given.is_empty() && self.turn.as_ref().is_none_or(|turn| turn.announced.is_some())
+    }
+
+    /// Inputs in doubt are looked for again when their time comes.
+    pub(super) fn look_again_later(&mut self, now: Moment) {
+        for given in &mut self.given {
+            given.since = now;
+        }
     }
 
     /// What Codex was asked for and does not have goes back to where it came from.
@@ -160,14 +173,19 @@ impl Machine {
     fn end_if_over(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
         let Some(turn) = self.turn.as_ref().filter(|turn| turn.ending.is_none()) else { return };
         let is_at_rest = matches!(view.state, SeenState::Idle | SeenState::NotLoaded);
-        match seen_turn(view, turn).map(|seen| &seen.end) {
-            Some(Some(end)) => self.end_turn(now, end.clone(), out),
+        let end = match seen_turn(view, turn).map(|seen| &seen.end) {
+            Some(Some(end)) => end.clone(),
             _ if is_at_rest && turn.asked_about => {
                 let message = "codex no longer runs this turn, and does not say how it ended";
                 let failure = Failure::new(FailureClass::Unknown { word: None }, message);
-                self.end_turn(now, SaidEnd::Failed(Some(failure)), out);
+                SaidEnd::Failed(Some(failure))
             }
-            _ => {}
+            _ => return,
+        };
+        if self.broken {
+            self.end_turn(now, end, Word::Heard, out);
+        } else {
+            self.end_turn(now, end, Word::Awaited, out);
         }
     }
 }
