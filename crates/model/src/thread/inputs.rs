@@ -339,6 +339,9 @@ impl Machine {
 
     /// A user's message stands among the items of a turn.
     pub(super) fn echoed(&mut self, turn: &TurnId, message: &UserMessage, out: &mut Vec<Effect>) {
+        if let (Echo::TextOnly, Some(known)) = (self.echo, self.known_texts(turn)) {
+            known.echoed(&message.text);
+        }
         let at = match (&message.input, self.echo) {
             (Some(input), _) => self.given_at(input),
             (None, Echo::TextOnly) => {
@@ -359,9 +362,8 @@ impl Machine {
         out: &mut Vec<Effect>,
     ) {
         if let (Some(turn), ItemBody::UserMessage(message)) = (turn, &item.body)
-            && let Some(past) = self.past_turn(turn)
+            && self.is_past(turn)
         {
-            past.known_inputs += 1;
             self.echoed(turn, message, out);
             self.next(out);
         }

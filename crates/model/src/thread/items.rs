@@ -73,7 +73,6 @@ impl Machine {
             ItemBody::UserMessage(message) => Some(message.clone()),
             _ => None,
         };
-        turn.echoes += usize::from(echo.is_some());
         let turn_id = turn.id.clone();
         turn.close(OpenItem { item, text }, ItemEnd::Reported, out);
         if let Some(message) = echo {

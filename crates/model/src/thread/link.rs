@@ -42,7 +42,6 @@ impl Machine {
     fn lose_connection(&mut self, out: &mut Vec<Effect>) {
         self.withdraw_all(Withdrawal::Disconnected, out);
         self.doubt_acknowledged();
-        self.looking = false;
         self.child_waits = false;
         self.broken = true;
         self.ahead.clear();
@@ -72,7 +71,6 @@ impl Machine {
         }
         self.reopened += 1;
         self.link = Link::Reopening(server);
-        self.looking = false;
         self.mark_asked();
         out.push(Effect::Reopen { server });
     }

@@ -10,6 +10,7 @@ use super::limits::Limits;
 use super::link::Link;
 use super::signal::{Deciders, Said, Signal, What};
 use super::turns::Turn;
+use super::views::KnownTexts;
 use crate::id::{AskId, TurnId};
 use crate::moment::Moment;
 use crate::usage::Tally;
@@ -57,9 +58,8 @@ pub struct Machine {
 /// A turn that is over.
 #[derive(Debug, Clone)]
 pub(super) struct PastTurn {
-    id: TurnId,
-    /// How many of its user's messages we know: the same words further on are another input.
-    pub(super) known_inputs: usize,
+    pub(super) id: TurnId,
+    pub(super) known: KnownTexts,
 }
 
 impl Machine {
@@ -228,15 +228,11 @@ impl Machine {
         out.push(Effect::Tell(Update::Stray { why, turn, item }));
     }
 
-    pub(super) fn remember(&mut self, id: TurnId, known_inputs: usize) {
+    pub(super) fn remember(&mut self, id: TurnId, known: KnownTexts) {
         if self.past.len() == PAST_TURNS {
             self.past.pop_front();
         }
-        self.past.push_back(PastTurn { id, known_inputs });
-    }
-
-    pub(super) fn past_turn(&mut self, id: &TurnId) -> Option<&mut PastTurn> {
-        self.past.iter_mut().find(|past| past.id == *id)
+        self.past.push_back(PastTurn { id, known });
     }
 
     pub(super) fn is_past(&self, id: &TurnId) -> bool {

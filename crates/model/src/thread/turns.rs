@@ -9,6 +9,7 @@ use super::items::OpenItem;
 use super::link::Link;
 use super::machine::Machine;
 use super::signal::SaidEnd;
+use super::views::KnownTexts;
 use crate::failure::{Failure, FailureClass};
 use crate::id::{InputId, ItemId, TurnId};
 use crate::item::ItemEnd;
@@ -28,9 +29,8 @@ pub(super) struct Turn {
     pub(super) announced: Option<TurnId>,
     pub(super) began: Moment,
     pub(super) inputs: Vec<InputId>,
-    /// User's messages among its items, ours and others': so many were echoed, and so many stood in an answer of Codex.
-    pub(super) echoes: usize,
-    pub(super) seen_inputs: usize,
+    /// The user's messages that are accounted for, ours and others'.
+    pub(super) known: KnownTexts,
     /// Codex was asked about the thread when this turn had begun: the answer speaks of it.
     pub(super) asked_about: bool,
     /// Items that have begun and not ended, in order.
@@ -103,8 +103,7 @@ impl Turn {
         Self {
             announced: Some(id.clone()),
             id,
-            echoes: 0,
-            seen_inputs: 0,
+            known: KnownTexts::default(),
             asked_about: false,
             other_name: None,
             began: now,
@@ -132,11 +131,6 @@ impl Turn {
             clock: Duration::ZERO,
             clock_since: None,
         }
-    }
-
-    /// How many of its user's messages are accounted for.
-    pub(super) fn known_inputs(&self) -> usize {
-        self.echoes.max(self.seen_inputs)
     }
 
     /// Nothing has come of it but the word that it began.
@@ -370,9 +364,9 @@ impl Machine {
             turn.close(open, ItemEnd::Interrupted, out);
         }
         let id = turn.id.clone();
-        self.remember(id.clone(), turn.known_inputs());
+        self.remember(id.clone(), turn.known.clone());
         if let Some(other) = turn.other_name.clone() {
-            self.remember(other, turn.known_inputs());
+            self.remember(other, turn.known.clone());
         }
         let result = Box::new(turn.result(now, end, retire));
         out.push(Effect::Tell(Update::TurnEnded { result }));

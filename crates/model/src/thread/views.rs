@@ -7,10 +7,38 @@
 use super::effect::{Effect, Update};
 use super::inputs::{Echo, Given, GivenState};
 use super::machine::Machine;
-use super::signal::{InputKind, SaidEnd, SeenInput, SeenState, SeenTurn, View};
+use super::signal::{InputKind, SaidEnd, SeenState, SeenTurn, View};
 use super::turns::{Turn, Word};
 use crate::failure::{Failure, FailureClass};
+use crate::id::TurnId;
 use crate::moment::Moment;
+
+/// The words of the user's messages of a turn, where words are all by which Codex lets us know an input again: the same
+/// words once more are another input.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownTexts {
+    /// In the echoes that came as events.
+    echoed: Vec<String>,
+    /// In the last answer of Codex that left nothing open.
+    seen: Vec<String>,
+}
+
+impl KnownTexts {
+    pub(super) fn echoed(&mut self, text: &str) {
+        self.echoed.push(text.to_owned());
+    }
+
+    fn count(&self, text: &str) -> usize {
+        let count = |texts: &[String]| texts.iter().filter(|known| *known == text).count();
+        count(&self.echoed).max(count(&self.seen))
+    }
+}
+
+impl SeenTurn {
+    fn texts(&self) -> Vec<String> {
+        self.inputs.iter().map(|input| input.text.clone()).collect()
+    }
+}
 
 impl Machine {
     /// Codex is asked now: the answer speaks of this turn and of these doubts.
@@ -46,7 +74,10 @@ impl Machine {
                     is_conclusive = false;
                 }
             } else if self.broken && seen.end.is_some() && self.is_nothing_of_ours() {
-                self.remember(seen.id.clone(), seen.inputs.len());
+                self.remember(
+                    seen.id.clone(),
+                    KnownTexts { seen: seen.texts(), ..KnownTexts::default() },
+                );
             }
         }
         if is_conclusive {
@@ -87,7 +118,7 @@ impl Machine {
         self.take_held(seen, out);
         let Some(mut turn) = self.turn.take() else { return };
         let end = turn.end(end);
-        self.remember(seen.id.clone(), seen.inputs.len());
+        self.remember(seen.id.clone(), KnownTexts { seen: seen.texts(), ..KnownTexts::default() });
         let result = Box::new(turn.result(now, end, false));
         out.push(Effect::Tell(Update::TurnEnded { result }));
     }
@@ -96,47 +127,46 @@ impl Machine {
     pub(super) fn take_held(&mut self, seen: &SeenTurn, out: &mut Vec<Effect>) {
         let current = self.turn.as_ref().filter(|turn| turn.is(&seen.id));
         let id = current.map_or(&seen.id, |turn| &turn.id).clone();
-        let known = self.known_inputs(seen);
-        for (place, input) in seen.inputs.iter().enumerate() {
-            if let Some(at) =
-                self.given.iter().position(|given| self.stands(input, place, known, given))
-            {
+        let known = self.known_texts(&seen.id).cloned().unwrap_or_default();
+        for place in 0..seen.inputs.len() {
+            let held = self.given.iter().position(|given| self.stands(seen, place, &known, given));
+            if let Some(at) = held {
                 self.take(at, id.clone(), out);
             }
         }
         // What is not accounted for yet may still be told by its echo.
-        if self.given.is_empty() {
-            let all = seen.inputs.len().max(known);
-            if let Some(turn) = self.turn.as_mut().filter(|turn| turn.is(&seen.id)) {
-                turn.seen_inputs = all;
-            } else if let Some(past) = self.past_turn(&seen.id) {
-                past.known_inputs = all;
-            }
+        if let (true, Some(known)) = (self.given.is_empty(), self.known_texts(&seen.id)) {
+            known.seen = seen.texts();
         }
     }
 
-    fn is_held(&mut self, seen: &SeenTurn) -> bool {
-        let mut inputs = seen.inputs.iter().enumerate();
-        inputs.any(|(place, input)| {
-            self.given.iter().any(|given| self.stands(input, place, 0, given))
-        })
+    fn is_held(&self, seen: &SeenTurn) -> bool {
+        let known = KnownTexts::default();
+        (0..seen.inputs.len())
+            .any(|place| self.given.iter().any(|given| self.stands(seen, place, &known, given)))
     }
 
-    /// Whether this message is that input. Words prove it only where we doubt, and only where no echo has used them.
-    fn stands(&self, seen: &SeenInput, place: usize, known: usize, given: &Given) -> bool {
-        match (&seen.input, self.echo) {
+    /// Whether the message at this place is that input. Words prove it only where we doubt, and only where they are not
+    /// those of another input.
+    fn stands(&self, seen: &SeenTurn, place: usize, known: &KnownTexts, given: &Given) -> bool {
+        let Some(input) = seen.inputs.get(place) else { return false };
+        match (&input.input, self.echo) {
             (Some(input), _) => *input == given.waiting.input,
             (None, Echo::Ids) => false,
             (None, Echo::TextOnly) => {
-                place >= known && given.state.is_in_doubt() && given.waiting.reads(&seen.text)
+                let before = seen.inputs.iter().take(place);
+                let same = before.filter(|before| before.text == input.text).count();
+                given.state.is_in_doubt()
+                    && given.waiting.reads(&input.text)
+                    && same >= known.count(&input.text)
             }
         }
     }
 
-    fn known_inputs(&mut self, seen: &SeenTurn) -> usize {
-        match self.turn.as_ref().filter(|turn| turn.is(&seen.id)) {
-            Some(turn) => turn.known_inputs(),
-            None => self.past_turn(&seen.id).map_or(0, |past| past.known_inputs),
+    pub(super) fn known_texts(&mut self, turn: &TurnId) -> Option<&mut KnownTexts> {
+        match self.turn.as_mut().filter(|current| current.is(turn)) {
+            Some(current) => Some(&mut current.known),
+            None => self.past.iter_mut().find(|past| past.id == *turn).map(|past| &mut past.known),
         }
     }
 

@@ -222,6 +222,10 @@ impl World {
     }
 
     fn carry_opening(&mut self) -> bool {
+        // The end of a connection is heard before another one is made.
+        if self.heard.iter().any(|heard| matches!(heard, Heard::Closed)) {
+            return false;
+        }
         let Some(wanted) = self.wanted.take() else { return false };
         let fails = self.choices.one_in(5) || (wanted == ServerWanted::Same && !self.server_lives);
         if fails {
