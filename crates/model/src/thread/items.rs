@@ -54,6 +54,7 @@ impl Machine {
         out: &mut Vec<Effect>,
     ) {
         if let Err(why) = self.file(now, id.as_ref(), out) {
+            self.echoed_late(id.as_ref(), &item, out);
             return out.push(stray_item(why, id, item));
         }
         let Some(turn) = self.turn.as_mut() else { return };
