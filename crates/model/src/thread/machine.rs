@@ -248,15 +248,18 @@ impl Machine {
         self.past.iter().any(|past| past.id == *id)
     }
 
-    /// The clock of the budget stands while a person is waited for.
+    /// The clock of the budget stands while a person is waited for, and silence counts only from then on.
     fn keep_time(&mut self, now: Moment) {
         let stands = self.waits_for_people();
-        if let Some(turn) = &mut self.turn {
-            if let Some(since) = turn.clock_since.take() {
-                turn.clock += now.since(since);
-            }
-            if !stands {
-                turn.clock_since = Some(now);
+        let Some(turn) = &mut self.turn else { return };
+        let since = turn.clock_since.take();
+        if let Some(since) = since {
+            turn.clock += now.since(since);
+        }
+        if !stands {
+            turn.clock_since = Some(now);
+            if since.is_none() {
+                self.progress(now);
             }
         }
     }
