@@ -56,7 +56,6 @@ const QUEUED_UPDATES: usize = 1024;
 #[derive(Debug, Clone)]
 pub struct Driver {
     commands: mpsc::Sender<Command>,
-    server: AppServer,
 }
 
 /// Ends when the driver has ended.
@@ -78,15 +77,17 @@ impl Driver {
     ) -> Result<(Self, DriverTask), ConnectError> {
         let connection = connector.connect(ServerWanted::Any).await?;
         let (commands, queue) = mpsc::channel(QUEUED_COMMANDS);
-        let server = connection.server.clone();
         let actor = Actor::new(connector, connection, tokens, queue);
         let task = tokio::spawn(actor.run());
-        Ok((Self { commands, server }, DriverTask(task)))
+        Ok((Self { commands }, DriverTask(task)))
     }
 
-    /// The connection as it was at the start, for calls that concern no thread.
-    pub fn server(&self) -> &AppServer {
-        &self.server
+    /// The connection, for calls that concern no thread. It is made again if it is gone.
+    pub async fn server(&self) -> Result<AppServer, ConnectError> {
+        let (reply, answer) = oneshot::channel();
+        let ended = || ConnectError { message: "the driver has ended".to_owned(), evidence: None };
+        self.commands.send(Command::Connect { reply }).await.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
     }
 
     pub async fn start_thread(
@@ -94,7 +95,7 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server.start_thread(&settings).await?;
+        let opened = self.server().await?.start_thread(&settings).await?;
         self.drive(opened, settings, options, History::None).await
     }
 
@@ -106,7 +107,7 @@ impl Driver {
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         // Events that come between the answer and the adoption are kept by the actor for unknown threads.
-        let opened = self.server.resume_thread(thread, &settings).await?;
+        let opened = self.server().await?.resume_thread(thread, &settings).await?;
         self.drive(opened, settings, options, History::Kept).await
     }
 
@@ -116,7 +117,7 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server.fork_thread(thread, &settings).await?;
+        let opened = self.server().await?.fork_thread(thread, &settings).await?;
         self.drive(opened, settings, options, History::Kept).await
     }
 
@@ -128,7 +129,7 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server.fork_thread_at(thread, last_turn, &settings).await?;
+        let opened = self.server().await?.fork_thread_at(thread, last_turn, &settings).await?;
         self.drive(opened, settings, options, History::Kept).await
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ostler_model::thread::{Said, ServerWanted, Signal, What};
 use ostler_model::{AskId, Failure, FailureClass, Moment, ThreadId};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -41,6 +41,8 @@ pub(super) struct Actor {
     pub(super) running: JoinSet<Done>,
     /// Threads that wait for a connection to be opened again in.
     pub(super) reopening: Vec<(ThreadId, ServerWanted)>,
+    /// Those who wait for a connection without a thread.
+    pub(super) connect_waiters: Vec<oneshot::Sender<Result<AppServer, ConnectError>>>,
     /// The last limits of the account that said something.
     pub(super) limits: Option<RateLimits>,
     early: VecDeque<(ThreadId, Event)>,
@@ -101,6 +103,7 @@ impl Actor {
             outbox: Outbox::default(),
             running: JoinSet::new(),
             reopening: Vec::new(),
+            connect_waiters: Vec::new(),
             limits: None,
             early: VecDeque::new(),
             renamed: HashMap::new(),
@@ -191,6 +194,7 @@ impl Actor {
             *thread = now.clone();
         }
         match command {
+            Command::Connect { reply } => self.give_connection(reply),
             Command::Adopt(adopt) => self.adopt(*adopt),
             Command::Send { thread, input, content, if_busy, outcome } => {
                 let Some(root) = self.root_mut(&thread) else {

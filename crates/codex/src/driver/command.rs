@@ -5,6 +5,8 @@ use ostler_model::{AskId, Decision, Failure, InputId, ThreadId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::ThreadOptions;
+use super::connector::ConnectError;
+use crate::app_server::AppServer;
 use crate::thread::open::OpenedThread;
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Decider, ThreadUpdate, TurnInput, TurnOutcome};
@@ -13,6 +15,10 @@ pub(crate) type Outcome = Result<TurnOutcome, Failure>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
+    /// Give the connection; make it again if it is gone.
+    Connect {
+        reply: oneshot::Sender<Result<AppServer, ConnectError>>,
+    },
     Adopt(Box<Adopt>),
     Send {
         thread: ThreadId,
@@ -59,7 +65,7 @@ impl Command {
             | Self::Deciders { thread, .. }
             | Self::ChangeSettings { thread, .. }
             | Self::Forget { thread, .. } => Some(thread),
-            Self::Adopt(_) | Self::Decide { .. } => None,
+            Self::Connect { .. } | Self::Adopt(_) | Self::Decide { .. } => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use ostler_model::thread::{ServerWanted, Signal, View};
 use ostler_model::{Failure, FailureClass, ThreadId};
+use tokio::sync::oneshot;
 
 use super::actor::{Actor, Done, Link};
 use super::connector::{ConnectError, Connection};
@@ -35,6 +36,20 @@ impl Actor {
         }
     }
 
+    pub(super) fn give_connection(
+        &mut self,
+        reply: oneshot::Sender<Result<AppServer, ConnectError>>,
+    ) {
+        match &self.link {
+            Link::Up { server, .. } => drop(reply.send(Ok(server.clone()))),
+            Link::Connecting => self.connect_waiters.push(reply),
+            Link::Down => {
+                self.connect_waiters.push(reply);
+                self.connect(ServerWanted::Any);
+            }
+        }
+    }
+
     fn connect(&mut self, wanted: ServerWanted) {
         self.link = Link::Connecting;
         let connector = self.connector.clone();
@@ -53,6 +68,9 @@ impl Actor {
             Ok(Connection { server, events }) => {
                 self.epoch += 1;
                 self.link = Link::Up { server: server.clone(), events };
+                for waiter in std::mem::take(&mut self.connect_waiters) {
+                    drop(waiter.send(Ok(server.clone())));
+                }
                 for (thread, _) in std::mem::take(&mut self.reopening) {
                     self.resume(&thread, server.clone());
                 }
@@ -68,8 +86,15 @@ impl Actor {
                     let failure = gone(&error);
                     self.step(&thread, Signal::ReopenFailed { failure });
                 }
-                if let (Link::Down, Some((_, wanted))) = (&self.link, self.reopening.first()) {
-                    self.connect(*wanted);
+                if wanted == ServerWanted::Any {
+                    for waiter in std::mem::take(&mut self.connect_waiters) {
+                        drop(waiter.send(Err(error.clone())));
+                    }
+                }
+                let next = self.reopening.first().map(|(_, wanted)| *wanted);
+                let next = next.or((!self.connect_waiters.is_empty()).then_some(ServerWanted::Any));
+                if let (Link::Down, Some(wanted)) = (&self.link, next) {
+                    self.connect(wanted);
                 }
             }
         }

@@ -4,6 +4,7 @@ use ostler_model::ThreadId;
 use thiserror::Error;
 
 use crate::app_server::CallError;
+use crate::driver::ConnectError;
 use crate::peer::{RequestError, RpcError};
 use crate::protocol::CodexVersion;
 use crate::protocol::request::PrepareError;
@@ -35,6 +36,8 @@ pub enum OpenError {
     Connection(RequestError),
     #[error(transparent)]
     Unreadable(CallError),
+    #[error("there is no app-server: {0}")]
+    NoServer(#[from] ConnectError),
     #[error("codex opened a thread without saying which")]
     NoThreadId,
 }
