@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ostler_codex::driver::{ChildConnector, Driver, ThreadOptions};
+use ostler_codex::driver::{ChildConnector, Driver, DriverSettings, ThreadOptions};
 use ostler_codex::peer::PeerSettings;
 use ostler_codex::thread::settings::ThreadSettings;
 use ostler_codex::thread::{Decided, Decider, TurnInput};
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         working_directory: folder.clone().into(),
     };
     let connector = Arc::new(ChildConnector::new(start, PeerSettings::default()));
-    let (driver, _task) = Driver::start(connector, None).await?;
+    let (driver, _task) = Driver::start(connector, DriverSettings::default()).await?;
     let (thread, updates) =
         driver.start_thread(ThreadSettings::new(folder), ThreadOptions::default()).await?;
     drop(updates); // Or read them, to show what happens while it happens.

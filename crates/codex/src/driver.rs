@@ -31,6 +31,8 @@ pub use kept::KeeperConnector;
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
+
 use ostler_model::thread::{Echo, IfBusy, Limits, ServerWanted};
 use ostler_model::{ThreadId, TurnId};
 use tokio::sync::{mpsc, oneshot};
@@ -62,6 +64,21 @@ pub struct Driver {
 #[derive(Debug)]
 pub struct DriverTask(JoinHandle<()>);
 
+/// What the driver has from its caller.
+#[derive(Debug, Clone)]
+pub struct DriverSettings {
+    /// Where fresh tokens come from, if another program holds the login.
+    pub tokens: Option<Arc<dyn TokenSource>>,
+    /// The one that the app-server lives in: Codex names the reset of a limit in local time.
+    pub time_zone: TimeZone,
+}
+
+impl Default for DriverSettings {
+    fn default() -> Self {
+        Self { tokens: None, time_zone: TimeZone::UTC }
+    }
+}
+
 /// How a thread is driven, beyond the settings that Codex knows.
 #[derive(Debug, Clone, Default)]
 pub struct ThreadOptions {
@@ -73,11 +90,11 @@ impl Driver {
     /// Connects, and drives from then on.
     pub async fn start(
         connector: Arc<dyn Connector>,
-        tokens: Option<Arc<dyn TokenSource>>,
+        settings: DriverSettings,
     ) -> Result<(Self, DriverTask), ConnectError> {
         let connection = connector.connect(ServerWanted::Any).await?;
         let (commands, queue) = mpsc::channel(QUEUED_COMMANDS);
-        let actor = Actor::new(connector, connection, tokens, queue);
+        let actor = Actor::new(connector, connection, settings, queue);
         let task = tokio::spawn(actor.run());
         Ok((Self { commands }, DriverTask(task)))
     }
