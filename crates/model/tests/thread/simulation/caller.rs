@@ -136,7 +136,8 @@ impl World {
     /// Other clients, goals, and what else Codex does by itself.
     fn others(&mut self) {
         let is_idle = self.codex.running.is_none() && self.codex.is_loaded;
-        match self.choices.pick(5) {
+        match self.choices.pick(7) {
+            5 | 6 => self.codex.say_late(),
             1 if is_idle => {
                 self.codex.begin(vec![(None, "of another client".into())]);
             }
