@@ -82,6 +82,7 @@ impl Machine {
             self.lose_turn(Failure::new(FailureClass::ServerGone, message), out);
         } else {
             self.apply(now, view, out);
+            self.interrupt_again(now, out);
         }
     }
 

@@ -207,20 +207,28 @@ impl Machine {
             (Some(id), _) if self.past.contains(id) => Err(StrayReason::Late),
             (Some(_), Some(_)) => Err(StrayReason::Foreign),
             (Some(id), None) => {
-                let is_order = self.has_order();
-                self.begin(now, id, out);
-                if let Some(turn) = self.turn.as_mut().filter(|_| is_order) {
-                    turn.announced = None;
-                }
+                let announced = if self.has_order() { None } else { Some(id.clone()) };
+                self.begin_as(now, id, announced, out);
                 Ok(())
             }
         }
     }
 
     pub(super) fn begin(&mut self, now: Moment, id: &TurnId, out: &mut Vec<Effect>) {
+        self.begin_as(now, id, Some(id.clone()), out);
+    }
+
+    /// Begins a turn whose announced id may not be known yet; until then it cannot be interrupted.
+    fn begin_as(
+        &mut self,
+        now: Moment,
+        id: &TurnId,
+        announced: Option<TurnId>,
+        out: &mut Vec<Effect>,
+    ) {
         self.reopened = 0;
         let look_at = now.after(self.limits.stall_after);
-        self.turn = Some(Turn::new(id.clone(), now, look_at));
+        self.turn = Some(Turn { announced, ..Turn::new(id.clone(), now, look_at) });
         out.push(Effect::Tell(Update::TurnBegan { turn: id.clone() }));
         self.take_acknowledged(id, out);
         if self.early_interrupt.is_some() {
@@ -344,6 +352,17 @@ impl Machine {
         if turn.interrupt.is_none() && turn.ending.is_none() {
             turn.interrupt = Some(Interrupt { cause, until, looked: false });
             out.push(Effect::Interrupt { turn: announced });
+        }
+    }
+
+    /// An interrupt that was under way when the connection broke may not have arrived.
+    pub(super) fn interrupt_again(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        let until = now.after(self.limits.interrupt_bound);
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
+        if let (Some(interrupt), Some(announced)) = (turn.interrupt.as_mut(), &turn.announced) {
+            interrupt.until = until;
+            interrupt.looked = false;
+            out.push(Effect::Interrupt { turn: announced.clone() });
         }
     }
 
