@@ -94,6 +94,11 @@ impl Machine {
         self.turn.is_some() || !self.given.is_empty() || !self.queue.is_empty()
     }
 
+    /// Whether the turn that runs is to end soon.
+    pub fn is_ending(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.interrupt.is_some() || turn.ending.is_some())
+    }
+
     /// Whether a person is waited for.
     pub fn waits_for_people(&self) -> bool {
         self.child_waits || self.asks.values().any(|ask| ask.is_for_people())
@@ -127,6 +132,7 @@ impl Machine {
             Signal::ReopenFailed { failure } => self.reopen_failed(now, failure, out),
             Signal::ChildSpoke { waiting } => self.child_spoke(now, waiting),
             Signal::Closed { reason } => self.closed(reason, out),
+            Signal::Listening => self.progress(now),
             Signal::Tick => self.tick(now, out),
         }
     }
