@@ -21,8 +21,10 @@ pub(crate) mod hear;
 mod kept;
 mod look;
 pub(crate) mod messages;
+mod missed;
 mod outbox;
 pub(crate) mod perform;
+mod remembered;
 mod reopen;
 
 pub use child::ChildConnector;
@@ -30,6 +32,7 @@ pub use connector::{ConnectError, Connection, Connector, hello};
 pub use kept::KeeperConnector;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
@@ -46,7 +49,7 @@ use crate::thread::open::{OpenError, OpenedThread};
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Thread, ThreadHandlers, ThreadUpdates};
 use actor::Actor;
-use command::{Adopt, Command, History};
+use command::{Adopt, Command, Connected, History};
 
 /// Commands that wait for the driver. It takes them at once, so they only wait while it is being scheduled.
 const QUEUED_COMMANDS: usize = 256;
@@ -80,10 +83,22 @@ impl Default for DriverSettings {
 }
 
 /// How a thread is driven, beyond the settings that Codex knows.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ThreadOptions {
     pub limits: Limits,
     pub handlers: ThreadHandlers,
+    /// How long the updates may go unread while their queue is full. All threads of the app-server wait that long; then
+    /// the updates end with [`Notice::LeftBehind`](crate::thread::Notice::LeftBehind), and the thread goes on unwatched.
+    pub patience: Duration,
+}
+
+/// Longer than any pause of a program that reads at all, and short enough for whoever waits on another thread.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Default for ThreadOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), handlers: ThreadHandlers::default(), patience: PATIENCE }
+    }
 }
 
 impl Driver {
@@ -101,10 +116,7 @@ impl Driver {
 
     /// The connection, for calls that concern no thread. It is made again if it is gone.
     pub async fn server(&self) -> Result<AppServer, ConnectError> {
-        let (reply, answer) = oneshot::channel();
-        let ended = || ConnectError { message: "the driver has ended".to_owned(), evidence: None };
-        self.commands.send(Command::Connect { reply }).await.map_err(|_| ended())?;
-        answer.await.map_err(|_| ended())?
+        Ok(self.connected().await?.server)
     }
 
     pub async fn start_thread(
@@ -112,8 +124,9 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server().await?.start_thread(&settings).await?;
-        self.drive(opened, settings, options, History::None).await
+        let on = self.connected().await?;
+        let opened = on.server.start_thread(&settings).await?;
+        self.drive(on, opened, settings, options, History::None).await
     }
 
     /// Opens a thread of the past. If a turn of it runs, it is joined.
@@ -124,8 +137,9 @@ impl Driver {
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         // Events that come between the answer and the adoption are kept by the actor for unknown threads.
-        let opened = self.server().await?.resume_thread(thread, &settings).await?;
-        self.drive(opened, settings, options, History::Kept).await
+        let on = self.connected().await?;
+        let opened = on.server.resume_thread(thread, &settings).await?;
+        self.drive(on, opened, settings, options, History::Kept).await
     }
 
     pub async fn fork_thread(
@@ -134,8 +148,9 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server().await?.fork_thread(thread, &settings).await?;
-        self.drive(opened, settings, options, History::Kept).await
+        let on = self.connected().await?;
+        let opened = on.server.fork_thread(thread, &settings).await?;
+        self.drive(on, opened, settings, options, History::Kept).await
     }
 
     /// A copy of the thread up to and with this turn; Codex 0.166.0 and later.
@@ -146,21 +161,32 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server().await?.fork_thread_at(thread, last_turn, &settings).await?;
-        self.drive(opened, settings, options, History::Kept).await
+        let on = self.connected().await?;
+        let opened = on.server.fork_thread_at(thread, last_turn, &settings).await?;
+        self.drive(on, opened, settings, options, History::Kept).await
+    }
+
+    /// The connection as it is now, made anew if it is gone.
+    async fn connected(&self) -> Result<Connected, ConnectError> {
+        let ended = || ConnectError { message: "the driver has ended".to_owned(), evidence: None };
+        let (connected, answer) = oneshot::channel();
+        self.commands.send(Command::Connect { connected }).await.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
     }
 
     async fn drive(
         &self,
+        on: Connected,
         opened: OpenedThread,
         settings: ThreadSettings,
         options: ThreadOptions,
         history: History,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let (updates, queue) = mpsc::channel(QUEUED_UPDATES);
+        // One place more, for the last word.
+        let (updates, queue) = mpsc::channel(QUEUED_UPDATES + 1);
         let (adopted, done) = oneshot::channel();
         let thread = opened.id.clone();
-        let adopt = Adopt { opened, settings, options, updates, history, adopted };
+        let adopt = Adopt { opened, on, settings, options, updates, history, adopted };
         // A driver that has ended answers nothing; the thread then says so at its first use.
         if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok() {
             // It is adopted when the driver lets go of the sender.

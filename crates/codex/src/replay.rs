@@ -154,7 +154,7 @@ impl Player {
         let threads: Vec<ThreadId> = self.threads.keys().cloned().collect();
         for thread in threads {
             let machine = self.threads.get(&thread).map(|played| &played.machine);
-            let ending = machine.filter(|machine| machine.is_ending());
+            let ending = machine.filter(|machine| machine.is_settling());
             if let Some(at) = ending.and_then(Machine::wake_at) {
                 self.step(at, &thread, Signal::Tick);
             }

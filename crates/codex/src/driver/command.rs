@@ -4,8 +4,7 @@ use ostler_model::thread::{Deciders, IfBusy};
 use ostler_model::{AskId, Decision, Failure, InputId, ThreadId};
 use tokio::sync::{mpsc, oneshot};
 
-use super::ThreadOptions;
-use super::connector::ConnectError;
+use super::{ConnectError, ThreadOptions};
 use crate::app_server::AppServer;
 use crate::thread::open::OpenedThread;
 use crate::thread::settings::ThreadSettings;
@@ -15,9 +14,9 @@ pub(crate) type Outcome = Result<TurnOutcome, Failure>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// Give the connection; make it again if it is gone.
+    /// Somebody wants to call Codex.
     Connect {
-        reply: oneshot::Sender<Result<AppServer, ConnectError>>,
+        connected: oneshot::Sender<Result<Connected, ConnectError>>,
     },
     Adopt(Box<Adopt>),
     Send {
@@ -70,9 +69,17 @@ impl Command {
     }
 }
 
+/// A connection, and which one it is: a thread that was opened on one that is gone must be opened again.
+#[derive(Debug, Clone)]
+pub(crate) struct Connected {
+    pub(crate) server: AppServer,
+    pub(crate) epoch: u64,
+}
+
 #[derive(Debug)]
 pub(crate) struct Adopt {
     pub(crate) opened: OpenedThread,
+    pub(crate) on: Connected,
     pub(crate) settings: ThreadSettings,
     pub(crate) options: ThreadOptions,
     pub(crate) updates: mpsc::Sender<ThreadUpdate>,

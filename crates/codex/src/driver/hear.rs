@@ -132,6 +132,8 @@ impl Actor {
         }
         self.link = Link::Down;
         self.asked_about.clear();
+        // Their request ids mean nothing on the next connection, on which Codex asks again.
+        self.early.clear();
         let threads: Vec<ThreadId> = self.threads.keys().cloned().collect();
         for thread in threads {
             self.step(&thread, Signal::Closed { reason: reason.to_owned() });

@@ -104,6 +104,7 @@ impl Machine {
             self.mark_doubts_asked();
         }
         self.apply(now, view, out);
+        self.interrupt_again(now, out);
         self.go_on(now, out);
     }
 

@@ -112,8 +112,13 @@ impl Machine {
     }
 
     /// Whether the turn is over and only the ends of its commands are awaited.
-    pub fn is_ending(&self) -> bool {
+    pub fn is_settling(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.ending.is_some())
+    }
+
+    /// Whether the turn that runs is to end soon.
+    pub fn is_ending(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.interrupt.is_some() || turn.ending.is_some())
     }
 
     /// Whether an input sent now would have to wait.
@@ -154,6 +159,7 @@ impl Machine {
             Signal::ReopenFailed { failure } => self.reopen_failed(now, failure, out),
             Signal::ChildSpoke { waiting } => self.child_spoke(now, waiting),
             Signal::Closed { reason } => self.closed(reason, out),
+            Signal::Listening => self.progress(now),
             Signal::Tick => self.tick(now, out),
         }
     }

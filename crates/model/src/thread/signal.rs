@@ -73,6 +73,8 @@ pub enum Signal {
     Closed {
         reason: String,
     },
+    /// We listen to Codex again after a while in which we did not; what it said meanwhile is still to come.
+    Listening,
     /// Time has passed.
     Tick,
 }

@@ -406,6 +406,17 @@ impl Machine {
         }
     }
 
+    /// An interrupt that was under way when the connection broke may not have arrived.
+    pub(super) fn interrupt_again(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        let until = now.after(self.limits.interrupt_bound);
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
+        if let (Some(interrupt), Some(announced)) = (turn.interrupt.as_mut(), &turn.announced) {
+            interrupt.until = until;
+            interrupt.looked = false;
+            out.push(Effect::Interrupt { turn: announced.clone() });
+        }
+    }
+
     /// Codex knows no such turn, or did not answer: it may be over, or not yet be begun on its side.
     pub(super) fn interrupt_failed(&mut self, id: &TurnId, out: &mut Vec<Effect>) {
         let concerns = self.turn.as_ref().is_some_and(|turn| turn.is(id));

@@ -12,6 +12,8 @@ use crate::thread::settings::{Difference, InvalidSettings};
 
 #[derive(Debug, Error)]
 pub enum OpenError {
+    #[error("there is no app-server: {0}")]
+    NoServer(#[from] ConnectError),
     #[error("the settings are not valid: {0}")]
     Invalid(#[from] InvalidSettings),
     /// The thread has been left alone again.
@@ -36,8 +38,6 @@ pub enum OpenError {
     Connection(RequestError),
     #[error(transparent)]
     Unreadable(CallError),
-    #[error("there is no app-server: {0}")]
-    NoServer(#[from] ConnectError),
     #[error("codex opened a thread without saying which")]
     NoThreadId,
 }
