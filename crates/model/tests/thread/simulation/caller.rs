@@ -136,8 +136,7 @@ impl World {
     /// Other clients, goals, and what else Codex does by itself.
     fn others(&mut self) {
         let is_idle = self.codex.running.is_none() && self.codex.is_loaded;
-        match self.choices.pick(7) {
-            5 | 6 => self.codex.say_late(),
+        match self.choices.pick(5) {
             1 if is_idle => {
                 self.codex.begin(vec![(None, "of another client".into())]);
             }

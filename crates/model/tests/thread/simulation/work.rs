@@ -24,6 +24,9 @@ impl Codex {
         for pending in pending {
             self.echo(pending);
         }
+        if !self.late.is_empty() && choices.one_in(3) {
+            self.say_late();
+        }
         match choices.pick(16) {
             _ if is_new => {}
             _ if is_waiting => {}
@@ -182,7 +185,7 @@ impl Codex {
         }
     }
 
-    pub(crate) fn say_late(&mut self) {
+    fn say_late(&mut self) {
         let late = std::mem::take(&mut self.late);
         self.events.extend(late);
     }
