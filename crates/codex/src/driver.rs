@@ -141,7 +141,7 @@ impl Driver {
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         let (updates, queue) = mpsc::channel(QUEUED_UPDATES);
         let (adopted, done) = oneshot::channel();
-        let thread = opened.id.clone();
+        let thread = Arc::new(opened.clone());
         let adopt = Adopt { opened, settings, options, updates, history, adopted };
         // A driver that has ended answers nothing; the thread then says so at its first use.
         if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok() {
