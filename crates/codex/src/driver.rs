@@ -185,7 +185,7 @@ impl Driver {
         // One place more, for the last word.
         let (updates, queue) = mpsc::channel(QUEUED_UPDATES + 1);
         let (adopted, done) = oneshot::channel();
-        let thread = opened.id.clone();
+        let thread = Arc::new(opened.clone());
         let adopt = Adopt { opened, on, settings, options, updates, history, adopted };
         // A driver that has ended answers nothing; the thread then says so at its first use.
         if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok() {
