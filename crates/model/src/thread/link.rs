@@ -49,6 +49,10 @@ impl Machine {
         self.ahead.clear();
         if let Some(turn) = &mut self.turn {
             turn.look_for_stall = false;
+            if let Some(interrupt) = &mut turn.interrupt {
+                // It may not have arrived. If the turn still runs when the thread is open again, it has not.
+                interrupt.sent = false;
+            }
         }
     }
 
@@ -104,7 +108,6 @@ impl Machine {
             self.mark_doubts_asked();
         }
         self.apply(now, view, out);
-        self.interrupt_again(now, out);
         self.go_on(now, out);
     }
 

@@ -393,8 +393,8 @@ impl Machine {
         }
     }
 
-    /// Sends the interrupt that is wanted, once: Codex does not answer a second one for the same turn (0.130.0 to
-    /// 0.166.0).
+    /// Sends the interrupt that is wanted, once per connection: Codex does not answer a second one for the same turn
+    /// (0.130.0 to 0.166.0).
     pub(super) fn send_interrupt(&mut self, now: Moment, out: &mut Vec<Effect>) {
         let until = now.after(self.limits.interrupt_bound);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
@@ -402,17 +402,6 @@ impl Machine {
         if let (Some(announced), Link::Up, false) = (&turn.announced, self.link, self.broken) {
             interrupt.sent = true;
             interrupt.until = until;
-            out.push(Effect::Interrupt { turn: announced.clone() });
-        }
-    }
-
-    /// An interrupt that was under way when the connection broke may not have arrived.
-    pub(super) fn interrupt_again(&mut self, now: Moment, out: &mut Vec<Effect>) {
-        let until = now.after(self.limits.interrupt_bound);
-        let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
-        if let (Some(interrupt), Some(announced)) = (turn.interrupt.as_mut(), &turn.announced) {
-            interrupt.until = until;
-            interrupt.looked = false;
             out.push(Effect::Interrupt { turn: announced.clone() });
         }
     }
