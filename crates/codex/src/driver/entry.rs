@@ -5,11 +5,14 @@ use std::collections::{HashMap, VecDeque};
 use ostler_model::thread::{Limits, Machine, Update};
 use ostler_model::{Ask, AskId, InputId, ThreadId, TurnId, TurnResult};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::command::{Adopt, History, Outcome};
 use super::echo;
 use super::messages::Projection;
 use crate::protocol::CodexVersion;
+use crate::protocol::request::turn::{CollaborationMode, CollaborationSettings, Mode};
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Agent, Decider, ThreadHandlers, ThreadUpdate, TurnInput, TurnOutcome};
 use crate::wire::{Call, RequestId};
@@ -36,10 +39,13 @@ pub(super) enum Role {
 #[derive(Debug)]
 pub(super) struct Root {
     pub(super) settings: ThreadSettings,
+    pub(super) used: UsedModel,
     pub(super) handlers: ThreadHandlers,
     pub(super) decider: Option<Decider>,
     pub(super) updates: mpsc::Sender<ThreadUpdate>,
     pub(super) inputs: HashMap<InputId, TurnInput>,
+    /// Inputs that are the reason of an answer, which waits for them.
+    pub(super) reasons: HashMap<InputId, CancellationToken>,
     pub(super) waiters: HashMap<InputId, oneshot::Sender<Outcome>>,
     /// Those who wait for the thread to be at rest.
     pub(super) idle_waiters: Vec<oneshot::Sender<()>>,
@@ -47,6 +53,31 @@ pub(super) struct Root {
     projection: Option<Projection>,
     /// Turns have been seen, so Codex has a history of it.
     pub(super) has_turns: bool,
+}
+
+/// The model of a thread as Codex knows it: what a turn changes stays for later ones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct UsedModel {
+    pub(super) model: Option<String>,
+    effort: Option<String>,
+}
+
+impl UsedModel {
+    pub(super) fn with(&self, input: &TurnInput) -> Self {
+        Self {
+            model: input.model.clone().or_else(|| self.model.clone()),
+            effort: input.effort.clone().or_else(|| self.effort.clone()),
+        }
+    }
+
+    /// A mode comes with a model and an effort, which count instead of those of the turn.
+    pub(super) fn mode(&self, mode: Mode) -> Option<CollaborationMode> {
+        let settings = CollaborationSettings {
+            model: self.model.clone()?,
+            reasoning_effort: self.effort.clone(),
+        };
+        Some(CollaborationMode { mode, settings })
+    }
 }
 
 /// A question of Codex that waits for an answer.
@@ -57,18 +88,37 @@ pub(super) struct PendingAsk {
     /// The connection it came on; on another one the id means nothing.
     pub(super) epoch: u64,
     pub(super) content: Ask,
+    /// The decider or the tool that is at it.
+    pub(super) work: Option<AbortHandle>,
+    /// Ends when the reason for the answer has reached Codex, or could not.
+    pub(super) reason_told: Option<CancellationToken>,
+}
+
+impl PendingAsk {
+    pub(super) fn new(id: RequestId, call: Call, epoch: u64, content: Ask) -> Self {
+        Self { id, call, epoch, content, work: None, reason_told: None }
+    }
+
+    /// Whoever is at it need not go on.
+    pub(super) fn dismiss(&mut self) {
+        if let Some(work) = self.work.take() {
+            work.abort();
+        }
+    }
 }
 
 impl Entry {
     pub(super) fn root(adopt: Adopt, version: &CodexVersion) -> (Self, oneshot::Sender<()>) {
-        let Adopt { settings, options, updates, history, adopted, .. } = adopt;
+        let Adopt { opened, settings, options, updates, history, adopted } = adopt;
         let machine = Machine::new(options.limits, echo(version));
         let root = Root {
             settings,
+            used: UsedModel { model: opened.model, effort: opened.effort },
             handlers: options.handlers,
             decider: None,
             updates,
             inputs: HashMap::new(),
+            reasons: HashMap::new(),
             waiters: HashMap::new(),
             idle_waiters: Vec::new(),
             outcomes: VecDeque::new(),
