@@ -121,10 +121,11 @@ impl Actor {
     fn resume(&mut self, thread: &ThreadId, server: AppServer) {
         let thread = thread.clone();
         let Some(root) = self.root_mut(&thread) else {
-            return self.spawn(async move {
+            self.spawn(async move {
                 let rejoined = rejoin_agent(&server, &thread).await;
                 Done::Reopened(thread, Box::new(rejoined))
             });
+            return;
         };
         let before = Before {
             settings: root.settings.clone(),
