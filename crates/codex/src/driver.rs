@@ -17,13 +17,13 @@ pub(crate) mod command;
 mod connector;
 mod entry;
 mod family;
-mod hear;
+pub(crate) mod hear;
 mod kept;
 mod look;
-mod messages;
+pub(crate) mod messages;
 mod missed;
 mod outbox;
-mod perform;
+pub(crate) mod perform;
 mod remembered;
 mod reopen;
 
@@ -34,13 +34,15 @@ pub use kept::KeeperConnector;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_model::thread::{IfBusy, Limits, ServerWanted};
+use ostler_model::thread::{Echo, IfBusy, Limits, ServerWanted};
 use ostler_model::{ThreadId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::account::TokenSource;
 use crate::app_server::AppServer;
+use crate::protocol::CodexVersion;
+use crate::protocol::versions::R0_142_5;
 use crate::thread::open::{OpenError, OpenedThread};
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Thread, ThreadHandlers, ThreadUpdates};
@@ -186,6 +188,11 @@ impl DriverTask {
             tracing::error!(%error, "the driver failed");
         }
     }
+}
+
+/// Codex echoes our ids from 0.142.5 on.
+pub(crate) fn echo(version: &CodexVersion) -> Echo {
+    if version.is_at_least(R0_142_5) { Echo::Ids } else { Echo::TextOnly }
 }
 
 /// What to do with an input of which nothing was said.

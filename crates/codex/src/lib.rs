@@ -4,7 +4,8 @@
 //! ours, no terminal, and reads neither the environment nor the home directory; both come in as data.
 //!
 //! Start reading at [`app_server`] for a connection, at [`peer`] for the conversation below it, at [`keeper`] for the
-//! process, at [`protocol`] for Codex's words, at [`projection`] for what a host keeps of a turn.
+//! process, at [`protocol`] for Codex's words, at [`projection`] for what a host keeps of a turn, at [`rollout`] for
+//! Codex's own record of it.
 
 pub mod account;
 pub mod app_server;
@@ -14,6 +15,8 @@ pub mod keeper;
 pub mod peer;
 pub mod projection;
 pub mod protocol;
+pub mod replay;
+pub mod rollout;
 pub mod schema;
 pub mod thread;
 pub mod transport;

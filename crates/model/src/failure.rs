@@ -19,15 +19,17 @@ pub struct Failure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "class", rename_all = "snake_case")]
 pub enum FailureClass {
-    /// Nobody is logged in, or the login is no longer taken.
+    /// Nobody is logged in, the login is no longer taken, or the API key is missing.
     Auth,
-    /// The plan's allowance is used up.
+    /// The plan's allowance, or the budget of the session, is used up.
     UsageLimit {
-        /// Unix seconds.
+        /// Unix seconds. None if nobody said when, or if waiting does not help: the plan does not include it, the
+        /// credits are gone.
         resets_at: Option<i64>,
     },
     /// Too many requests in a short time.
     RateLimit {
+        /// How long the server asked to wait, if it said so.
         retry_after_ms: Option<u64>,
     },
     /// The model's servers are full.
@@ -43,7 +45,8 @@ pub enum FailureClass {
     ServerError,
     /// The request was refused as it is; sending it again changes nothing.
     BadRequest,
-    /// A policy of the model's provider forbids it.
+    /// Somebody's rules forbid it: those of the model's provider for what is asked or for who asks from where (HTTP
+    /// 403), or those of Codex's automatic reviewer.
     Policy,
     /// The app-server died, or our connection to it did and could not be made again.
     ServerGone,
@@ -89,10 +92,19 @@ impl FailureClass {
     /// What the person can do.
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::Auth => "log in again with `codex login`, then send the prompt again",
-            Self::UsageLimit { .. } => "wait for the reset, or use another account",
+            Self::Auth => {
+                "log in again with `CODEX_HOME=<the app-server's home> codex login`, or \
+                 with an API key: `printenv OPENAI_API_KEY | CODEX_HOME=<that home> codex login --with-api-key`; \
+                 a provider with an `env_key` needs that variable. Then send the prompt again"
+            }
+            Self::UsageLimit { resets_at: Some(_) } => "wait for the reset, or use another account",
+            Self::UsageLimit { resets_at: None } => {
+                "look at the message and at the account's plan; add credits or use another account"
+            }
             Self::RateLimit { .. } => "wait a little and send the prompt again",
-            Self::Overload => "the model is busy; try again in a few minutes",
+            Self::Overload => {
+                "the model is busy; try again in a few minutes, or choose another model"
+            }
             Self::ContextWindow => "compact the thread or start a new one",
             Self::ModelNotFound => "choose another model; `model` in the settings names it",
             Self::Sandbox => "run `ostler doctor` to see what the sandbox is missing",
@@ -103,7 +115,9 @@ impl FailureClass {
             Self::BadRequest => {
                 "change the prompt or the settings; the same request will fail again"
             }
-            Self::Policy => "the provider's policy forbids it; change the prompt",
+            Self::Policy => {
+                "it is not allowed; the message says what. Change the prompt, or use an account and a network that may"
+            }
             Self::ServerGone => "send the prompt again: the thread goes on in a fresh app-server",
             Self::Busy => "wait for the turn to end, or choose to steer, queue or interrupt",
             Self::TimedOut => "give the turn more time, or look at what it was waiting for",
@@ -112,15 +126,74 @@ impl FailureClass {
     }
 
     /// Whether the same turn may well work later without anybody changing anything.
+    ///
+    /// A usage limit passes only if its reset is known: without one it may as well be a plan that does not include
+    /// the work, or an empty account, and nobody can say how long to wait.
     pub fn is_passing(&self) -> bool {
-        matches!(
-            self,
-            Self::UsageLimit { .. }
-                | Self::RateLimit { .. }
-                | Self::Overload
-                | Self::Network
-                | Self::ServerError
-                | Self::ServerGone
-        )
+        match self {
+            Self::UsageLimit { resets_at } => resets_at.is_some(),
+            Self::RateLimit { .. }
+            | Self::Overload
+            | Self::Network
+            | Self::ServerError
+            | Self::ServerGone
+            | Self::Busy => true,
+            Self::Auth
+            | Self::ContextWindow
+            | Self::ModelNotFound
+            | Self::Sandbox
+            | Self::BadRequest
+            | Self::Policy
+            | Self::TimedOut
+            | Self::Unknown { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FailureClass;
+
+    const ALL: [FailureClass; 17] = [
+        FailureClass::Auth,
+        FailureClass::UsageLimit { resets_at: None },
+        FailureClass::UsageLimit { resets_at: Some(1) },
+        FailureClass::RateLimit { retry_after_ms: None },
+        FailureClass::Overload,
+        FailureClass::ContextWindow,
+        FailureClass::ModelNotFound,
+        FailureClass::Sandbox,
+        FailureClass::Network,
+        FailureClass::ServerError,
+        FailureClass::BadRequest,
+        FailureClass::Policy,
+        FailureClass::ServerGone,
+        FailureClass::TimedOut,
+        FailureClass::Busy,
+        FailureClass::Unknown { word: None },
+        FailureClass::Unknown { word: Some(String::new()) },
+    ];
+
+    #[test]
+    fn only_a_reset_that_is_known_is_waited_for() {
+        let passing: Vec<_> = ALL.into_iter().filter(FailureClass::is_passing).collect();
+        let expected = [
+            FailureClass::UsageLimit { resets_at: Some(1) },
+            FailureClass::RateLimit { retry_after_ms: None },
+            FailureClass::Overload,
+            FailureClass::Network,
+            FailureClass::ServerError,
+            FailureClass::ServerGone,
+            FailureClass::Busy,
+        ];
+        assert_eq!(passing, expected);
+    }
+
+    #[test]
+    fn the_advice_says_how_to_log_in_again() {
+        let advice = FailureClass::Auth.advice();
+        for part in ["CODEX_HOME=", "codex login", "codex login --with-api-key"] {
+            assert!(advice.contains(part), "{part}");
+        }
     }
 }

@@ -6,7 +6,8 @@
 //! asks to be woken by [`Machine::wake_at`].
 //!
 //! Start reading at [`machine`] for the state, then `turns` (how a turn lives), `inputs` (how an input gets to Codex and
-//! how we know), `asks`, `liveness`, and `link` (what happens when the connection breaks).
+//! how we know), `views` (what a look at the thread tells), `asks`, `liveness`, and `link` (what happens when the
+//! connection breaks).
 
 mod asks;
 mod effect;
@@ -18,6 +19,7 @@ mod liveness;
 pub mod machine;
 mod signal;
 mod turns;
+mod views;
 
 pub use effect::{AskEnd, Effect, Finding, ServerWanted, StrayReason, Update, Withdrawal};
 pub use inputs::Echo;

@@ -2,17 +2,17 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use ostler_model::thread::{Echo, Limits, Machine, Update};
+use ostler_model::thread::{Limits, Machine, Update};
 use ostler_model::{Ask, AskId, FailureClass, InputId, Message, ThreadId, TurnId, TurnResult};
 use tokio::sync::oneshot;
 
 use super::command::{Adopt, History, Outcome};
+use super::echo;
 use super::messages::Projection;
 use super::missed::ToldItems;
 use super::outbox::Watcher;
 use super::remembered::Remembered;
 use crate::protocol::CodexVersion;
-use crate::protocol::versions::R0_142_5;
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Agent, Decider, ThreadHandlers, TurnInput, TurnOutcome};
 use crate::wire::{Call, RequestId};
@@ -127,7 +127,9 @@ impl Entry {
             return;
         };
         if root.projection.as_ref().is_none_or(|projection| !projection.is_of(turn)) {
-            root.projection = Some(Projection::new(turn, &root.inputs));
+            let sent = root.inputs.iter();
+            let sent = sent.map(|(id, input)| (id.clone(), input.prompt().unwrap_or_default()));
+            root.projection = Some(Projection::new(turn, sent));
         }
         match (&mut root.projection, update) {
             (Some(projection), Update::ItemEnded { how, .. }) => projection.ended(item, *how),
@@ -182,9 +184,4 @@ impl Root {
         }
         self.outcomes.push_back(outcome);
     }
-}
-
-/// Codex echoes our ids from 0.142.5 on.
-fn echo(version: &CodexVersion) -> Echo {
-    if version.is_at_least(R0_142_5) { Echo::Ids } else { Echo::TextOnly }
 }

@@ -139,12 +139,12 @@ impl Actor {
 }
 
 /// The name of an ask in our own records: a request id means something on its connection only.
-pub(super) fn ask_id(epoch: u64, id: &RequestId) -> AskId {
+pub(crate) fn ask_id(epoch: u64, id: &RequestId) -> AskId {
     AskId::new(format!("{epoch}.{}", id.as_json()))
 }
 
 /// What a notification says about which thread.
-pub(super) fn said(
+pub(crate) fn said(
     notification: &Notification<'_>,
     epoch: u64,
     limits: Option<&RateLimits>,

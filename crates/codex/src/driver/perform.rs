@@ -207,7 +207,7 @@ fn give_failure(error: CallError) -> GiveFailure {
     }
 }
 
-fn rpc_failure(error: &RpcError) -> GiveFailure {
+pub(crate) fn rpc_failure(error: &RpcError) -> GiveFailure {
     let found = REFUSALS.iter().find(|(text, _)| error.message.contains(text));
     match found.map(|(_, refusal)| refusal) {
         Some(GiveRefusal::ThreadGone) => GiveFailure::ThreadGone,

@@ -1,6 +1,6 @@
 //! Opening threads again after a connection, or Codex's memory of a thread, is gone.
 
-use ostler_model::thread::{Said, SeenState, ServerWanted, Signal, What};
+use ostler_model::thread::{SeenState, ServerWanted, Signal, View};
 use ostler_model::{Failure, FailureClass, ThreadId};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -8,8 +8,7 @@ use tokio::sync::oneshot;
 use super::actor::{Actor, Done, Link};
 use super::command::Connected;
 use super::connector::{ConnectError, Connection};
-use super::look::{Looked, look_closely};
-use super::missed::ListedItems;
+use super::look::look;
 use super::remembered::Remembered;
 use crate::app_server::AppServer;
 use crate::protocol::request::thread::{ThreadInjectItems, ThreadResume, ThreadUnsubscribe};
@@ -22,7 +21,7 @@ use crate::thread::{Notice, Told};
 pub(super) struct Reopened {
     /// Another one than before if Codex had nothing of the old one.
     thread: ThreadId,
-    looked: Looked,
+    view: View,
 }
 
 /// What a thread is opened again with.
@@ -143,11 +142,11 @@ impl Actor {
         reopened: Result<Reopened, Failure>,
     ) {
         match reopened {
-            Ok(Reopened { thread: now, looked: Looked { view, items } }) => {
+            Ok(Reopened { thread: now, view }) => {
                 if now != *thread {
                     self.rename(thread, &now);
                 }
-                self.tell_missed(&now, items);
+                self.tell_missed(&now, &view);
                 self.step(&now, Signal::Reopened(view));
             }
             Err(failure) => self.step(thread, Signal::ReopenFailed { failure }),
@@ -155,14 +154,13 @@ impl Actor {
     }
 
     /// Steps of the running turn that ended while nobody listened.
-    fn tell_missed(&mut self, thread: &ThreadId, listed: Vec<ListedItems>) {
+    fn tell_missed(&mut self, thread: &ThreadId, view: &View) {
         let Some(version) = self.server().map(|server| server.version().clone()) else { return };
         let Some(entry) = self.threads.get(thread) else { return };
         let Some(turn) = entry.machine.turn().cloned() else { return };
-        let Some(ours) = listed.into_iter().find(|listed| listed.turn == turn) else { return };
-        for item in entry.told.missing(ours.items, &version) {
-            let what = What::ItemCompleted(item);
-            self.step(thread, Signal::Codex(Said { turn: Some(turn.clone()), what }));
+        let Some(seen) = view.turns.iter().find(|seen| seen.id == turn) else { return };
+        for item in entry.told.missing(seen.items.clone(), &version) {
+            self.step(thread, Signal::Missed { turn: turn.clone(), item });
         }
     }
 
@@ -194,8 +192,8 @@ async fn reopen_thread(
 ) -> Result<Reopened, Failure> {
     match server.resume_thread(thread, &before.settings).await {
         Ok(_) => {
-            let looked = look_closely(server, thread).await.unwrap_or_default();
-            Ok(Reopened { thread: thread.clone(), looked })
+            let view = look(server, thread).await.unwrap_or_default();
+            Ok(Reopened { thread: thread.clone(), view })
         }
         Err(OpenError::NotFound { .. }) if !before.has_turns || before.conversation.is_some() => {
             renew(server, before).await
@@ -214,22 +212,22 @@ async fn renew(server: &AppServer, before: &Before) -> Result<Reopened, Failure>
         let injected = server.call(&inject).await;
         injected.map_err(|error| refused(&OpenError::from_call_on(&opened.id, error)))?;
     }
-    Ok(Reopened { thread: opened.id, looked: Looked::default() })
+    Ok(Reopened { thread: opened.id, view: View::default() })
 }
 
 /// A sub-agent that is still loaded is only listened to again; one that is not died with its app-server, and loading it
 /// is its parent's business.
 async fn rejoin_agent(server: &AppServer, agent: &ThreadId) -> Result<Reopened, Failure> {
     let gone = |reason: String| Failure::new(FailureClass::ServerGone, reason);
-    let looked = look_closely(server, agent).await.map_err(gone)?;
-    if matches!(looked.view.state, SeenState::NotLoaded | SeenState::Unknown) {
-        return Ok(Reopened { thread: agent.clone(), looked });
+    let view = look(server, agent).await.map_err(gone)?;
+    if matches!(view.state, SeenState::NotLoaded | SeenState::Unknown) {
+        return Ok(Reopened { thread: agent.clone(), view });
     }
     let joined = server.call(&ThreadResume::new(agent.clone())).await;
     joined.map_err(|error| gone(error.to_string()))?;
     // What happened between the look and the joining would be missed.
-    let looked = look_closely(server, agent).await.map_err(gone)?;
-    Ok(Reopened { thread: agent.clone(), looked })
+    let view = look(server, agent).await.map_err(gone)?;
+    Ok(Reopened { thread: agent.clone(), view })
 }
 
 fn refused(error: &OpenError) -> Failure {

@@ -35,8 +35,19 @@ pub struct ErrorClass {
 pub enum ErrorWord {
     ContextWindowExceeded,
     UsageLimitExceeded,
+    /// The tokens that the settings allow a session are spent (0.166.0).
+    SessionBudgetExceeded,
     RateLimitExceeded,
     ServerOverloaded,
+    /// The cheap tier has no room (0.166.0).
+    FlexUnavailable,
+    /// What may serve this account under its policy has no room (0.166.0).
+    PolicyCapacityUnavailable,
+    ModelNotFound,
+    CyberPolicy,
+    MisalignmentPolicyViolation,
+    /// The automatic reviewer refused too much of the turn's work (0.166.0).
+    TooManyDenials,
     InternalServerError,
     Unauthorized,
     BadRequest,
@@ -54,8 +65,15 @@ impl From<String> for ErrorWord {
         match word.as_str() {
             "contextWindowExceeded" => Self::ContextWindowExceeded,
             "usageLimitExceeded" => Self::UsageLimitExceeded,
+            "sessionBudgetExceeded" => Self::SessionBudgetExceeded,
             "rateLimitExceeded" => Self::RateLimitExceeded,
             "serverOverloaded" => Self::ServerOverloaded,
+            "flexUnavailable" => Self::FlexUnavailable,
+            "policyCapacityUnavailable" => Self::PolicyCapacityUnavailable,
+            "modelNotFound" => Self::ModelNotFound,
+            "cyberPolicy" => Self::CyberPolicy,
+            "misalignmentPolicyViolation" => Self::MisalignmentPolicyViolation,
+            "tooManyDenials" => Self::TooManyDenials,
             "internalServerError" => Self::InternalServerError,
             "unauthorized" => Self::Unauthorized,
             "badRequest" => Self::BadRequest,
@@ -123,9 +141,45 @@ impl<'de> Visitor<'de> for ErrorClassVisitor {
     }
 }
 
+/// The body of an HTTP 400 of the model's server. Every version up to 0.166.0 gives it as the message of a
+/// [`TurnError`], as it came, and no other message is a JSON object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RefusalBody {
+    pub(crate) code: Option<String>,
+    pub(crate) message: Option<String>,
+}
+
+/// Both forms that OpenAI's servers use: `{"error":{…}}`, and `{"detail":"…"}` behind a ChatGPT login.
+#[derive(Deserialize)]
+struct EitherBody {
+    #[serde(default, deserialize_with = "lenient::object")]
+    error: Option<BodyError>,
+    #[serde(default, deserialize_with = "lenient::option")]
+    detail: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct BodyError {
+    #[serde(default, deserialize_with = "lenient::option")]
+    code: Option<String>,
+    #[serde(default, deserialize_with = "lenient::option")]
+    message: Option<String>,
+}
+
+impl RefusalBody {
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let body: EitherBody = lenient::message(serde_json::from_str(text).ok()?).ok()?;
+        match (body.error, body.detail) {
+            (Some(error), _) => Some(Self { code: error.code, message: error.message }),
+            (None, Some(detail)) => Some(Self { code: None, message: Some(detail) }),
+            (None, None) => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ErrorClass, ErrorWord, TurnError};
+    use super::{ErrorClass, ErrorWord, RefusalBody, TurnError};
 
     fn read(text: &str) -> Option<ErrorClass> {
         let error: TurnError =
@@ -165,9 +219,31 @@ mod tests {
     fn unknown_classes_keep_their_word() {
         let other = |word: &str| Some(class(ErrorWord::Other(word.into())));
 
-        assert_eq!(read("\"tooManyDenials\""), other("tooManyDenials"));
+        assert_eq!(read("\"threadRollbackFailed\""), other("threadRollbackFailed"));
         assert_eq!(read(r#"{"brandNew":[1,2],"more":{}}"#), other("brandNew"));
         assert_eq!(read("{}"), other(""));
         assert_eq!(read("7"), None);
+    }
+
+    #[test]
+    fn bodies_of_refusals_have_two_forms() {
+        let body = |code: Option<&str>, message: &str| {
+            let code = code.map(str::to_owned);
+            Some(RefusalBody { code, message: Some(message.to_owned()) })
+        };
+        assert_eq!(
+            RefusalBody::read(
+                r#"{"type":"error","status":400,"error":{"code":"c","message":"m"}}"#
+            ),
+            body(Some("c"), "m")
+        );
+        assert_eq!(
+            RefusalBody::read(r#"{"error":{"code":7,"message":"m"},"detail":"d"}"#),
+            body(None, "m")
+        );
+        assert_eq!(RefusalBody::read(r#"{"detail":"d"}"#), body(None, "d"));
+        for other in ["", "[]", "\"m\"", "{}", r#"{"error":"e"}"#, r#"{"detail":[1]}"#, "m {}"] {
+            assert_eq!(RefusalBody::read(other), None, "{other}");
+        }
     }
 }

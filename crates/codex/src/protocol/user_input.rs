@@ -28,6 +28,15 @@ pub enum UserInput {
     Other(String),
 }
 
+impl UserInput {
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
 /// The union of the fields of all parts, as they stand on the wire.
 #[derive(Default, Clone, Serialize, Deserialize)]
 struct UserInputFields {

@@ -67,7 +67,8 @@ impl TurnInput {
         if parts.iter().all(is_blank) {
             return Err(InputError::Empty);
         }
-        let characters = parts.iter().filter_map(text_of).map(|text| text.chars().count()).sum();
+        let characters =
+            parts.iter().filter_map(UserInput::as_text).map(|text| text.chars().count()).sum();
         if characters > MOST_CHARACTERS {
             return Err(InputError::TooLong { characters });
         }
@@ -77,7 +78,7 @@ impl TurnInput {
     pub(crate) fn kind(&self) -> InputKind {
         match &self.content {
             TurnContent::Message(parts) => {
-                let texts: Vec<&str> = parts.iter().filter_map(text_of).collect();
+                let texts: Vec<&str> = parts.iter().filter_map(UserInput::as_text).collect();
                 InputKind::Message { text: texts.join("\n") }
             }
             TurnContent::Review(_) | TurnContent::Compaction => InputKind::Order,
@@ -100,13 +101,6 @@ impl TurnInput {
             output_schema: self.output_schema.clone(),
             ..start
         }
-    }
-}
-
-fn text_of(part: &UserInput) -> Option<&str> {
-    match part {
-        UserInput::Text(text) => Some(text),
-        _ => None,
     }
 }
 

@@ -12,7 +12,8 @@ use crate::plan::Plan;
 use crate::turn::TurnResult;
 use crate::usage::Usage;
 
-/// Something to be done. Each but `Tell` is answered by a signal.
+/// Something to be done. `Submit`, `Steer`, `Answer`, `Look` and `Reopen` are answered by a signal, once, also if the
+/// connection breaks; `Interrupt` only if it failed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Start a turn with this input.

@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 use super::effect::{Effect, Update};
 use super::link::Link;
 use super::machine::Machine;
-use super::signal::{GiveFailure, IfBusy, InputKind, SeenTurn};
+use super::signal::{GiveFailure, IfBusy, InputKind};
 use super::turns::InterruptCause;
 use crate::failure::{Failure, FailureClass};
 use crate::id::{InputId, TurnId};
-use crate::item::UserMessage;
+use crate::item::{Item, ItemBody, UserMessage};
 use crate::moment::Moment;
 use crate::turn::Interrupter;
 
@@ -34,14 +34,22 @@ pub enum Echo {
 /// An input that has not been given to Codex.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
-    input: InputId,
-    kind: InputKind,
+    pub(super) input: InputId,
+    pub(super) kind: InputKind,
     wish: Wish,
     tries: u8,
 }
 
+/// A wish to end a turn that has not begun.
+#[derive(Debug, Clone)]
+pub(super) struct EarlyInterrupt {
+    pub(super) by: String,
+    /// The input whose turn is meant; if it comes to nothing, so does the wish.
+    input: InputId,
+}
+
 impl Waiting {
-    fn reads(&self, text: &str) -> bool {
+    pub(super) fn reads(&self, text: &str) -> bool {
         matches!(&self.kind, InputKind::Message { text: own } if own == text)
     }
 }
@@ -50,6 +58,8 @@ impl Waiting {
 enum Wish {
     /// A turn of its own.
     Turn,
+    /// A turn of its own before all others.
+    TurnFirst,
     /// A place in the turn that runs or is about to.
     Steer,
 }
@@ -57,7 +67,7 @@ enum Wish {
 /// An input that was given to Codex.
 #[derive(Debug, Clone)]
 pub(super) struct Given {
-    waiting: Waiting,
+    pub(super) waiting: Waiting,
     way: Way,
     pub(super) state: GivenState,
     /// When we last had reason to believe that it gets on.
@@ -76,7 +86,16 @@ pub(super) enum GivenState {
     Sent,
     /// Codex said yes; a submitted one with the turn it named.
     Acknowledged(Option<TurnId>),
+    /// Nobody knows whether Codex has it, and Codex was not asked since.
     InDoubt,
+    /// Codex was asked since the doubt arose: if the thread is at rest and does not show it, Codex does not have it.
+    LookedFor,
+}
+
+impl GivenState {
+    pub(super) fn is_in_doubt(&self) -> bool {
+        matches!(self, Self::InDoubt | Self::LookedFor)
+    }
 }
 
 impl Machine {
@@ -89,25 +108,30 @@ impl Machine {
         out: &mut Vec<Effect>,
     ) {
         let id = input.clone();
-        // A running turn takes messages only.
-        let steers = if_busy == IfBusy::Steer && kind != InputKind::Order;
-        let wish = if steers { Wish::Steer } else { Wish::Turn };
+        let wish = match if_busy {
+            // A running turn takes messages only.
+            IfBusy::Steer if kind != InputKind::Order => Wish::Steer,
+            IfBusy::Interrupt => Wish::TurnFirst,
+            _ => Wish::Turn,
+        };
         let waiting = Waiting { input, kind, wish, tries: 0 };
         match if_busy {
             IfBusy::Fail if self.is_busy() => {
                 let failure = Failure::new(FailureClass::Busy, "the thread is at work");
-                return refused(waiting.input, failure, out);
+                return self.refused(waiting.input, failure, out);
             }
-            IfBusy::Interrupt if self.is_busy() => {
-                self.queue.push_front(waiting);
+            IfBusy::Interrupt => {
                 let name = "a new input".to_owned();
-                match &self.turn {
-                    Some(_) => {
-                        let by = Interrupter::Caller { name };
-                        self.stop_turn(now, InterruptCause::By(by), out);
-                    }
-                    None => self.early_interrupt = Some(name),
+                if self.turn.is_some() {
+                    let by = Interrupter::Caller { name };
+                    self.stop_turn(now, InterruptCause::By(by), out);
+                } else if !self.given.is_empty() {
+                    self.interrupt_early(name);
                 }
+                // Those that came before with the same wish keep their place.
+                let is_first = |waiting: &Waiting| waiting.wish == Wish::TurnFirst;
+                let at = self.queue.iter().rposition(is_first).map_or(0, |at| at + 1);
+                self.queue.insert(at, waiting);
             }
             _ => self.queue.push_back(waiting),
         }
@@ -118,31 +142,39 @@ impl Machine {
         }
     }
 
+    /// The turn of what Codex was given, or is to be given first, is to end as soon as it begins.
+    pub(super) fn interrupt_early(&mut self, by: String) {
+        let given = self.given.iter().map(|given| &given.waiting);
+        if let Some(waiting) = given.chain(&self.queue).next() {
+            let input = waiting.input.clone();
+            self.early_interrupt = Some(EarlyInterrupt { by, input });
+        }
+    }
+
     /// Gives the next input to Codex, if it is its time.
     pub(super) fn next(&mut self, out: &mut Vec<Effect>) {
         if self.turn.is_some() {
             return;
         }
-        let in_doubt = self.given.iter().any(|given| given.state == GivenState::InDoubt);
+        let in_doubt = self.given.iter().any(|given| given.state.is_in_doubt());
         match self.link {
             Link::Reopening(_) => {}
             Link::Down if in_doubt || !self.queue.is_empty() => self.reopen_anywhere(out),
             Link::Down => {}
-            Link::Up if in_doubt => self.look(out),
+            Link::Up if self.given.iter().any(|given| given.state == GivenState::InDoubt) => {
+                self.look(out);
+            }
             Link::Up if !self.given.is_empty() => {}
             Link::Up => {
                 if let Some(waiting) = self.queue.pop_front() {
                     out.push(Effect::Submit { input: waiting.input.clone() });
                     self.give(waiting, Way::Turn);
-                } else {
-                    // Whatever was to be interrupted came to nothing.
-                    self.early_interrupt = None;
                 }
             }
         }
     }
 
-    pub(super) fn steer_waiting(&mut self, turn: &TurnId, out: &mut Vec<Effect>) {
+    fn steer_waiting(&mut self, turn: &TurnId, out: &mut Vec<Effect>) {
         let waiting = std::mem::take(&mut self.queue).into_iter();
         let (steers, others): (VecDeque<_>, _) =
             waiting.partition(|waiting| waiting.wish == Wish::Steer);
@@ -153,7 +185,7 @@ impl Machine {
         }
     }
 
-    fn steer_if_running(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn steer_if_running(&mut self, out: &mut Vec<Effect>) {
         let running = self
             .turn
             .as_ref()
@@ -175,28 +207,44 @@ impl Machine {
         turn: Option<TurnId>,
         out: &mut Vec<Effect>,
     ) {
+        self.reopened = 0;
         let Some(at) = self.given_at(input) else {
             return self.name_ordered_turn(input, turn);
         };
-        let known = turn.as_ref().filter(|id| self.turn() == Some(id)).cloned();
-        match known {
-            Some(turn) => self.take(at, turn, out),
-            None => self.acknowledge(at, turn),
+        // A turn that never begins is none of those that we saw.
+        let is_seen =
+            turn.as_ref().is_some_and(|turn| self.turn() == Some(turn) || self.is_past(turn));
+        match turn {
+            Some(turn) if is_seen => self.take(at, turn, out),
+            turn => self.acknowledge(at, turn),
         }
         self.finish_if_settled(self.now, out);
+        self.next(out);
     }
 
     pub(super) fn steered(&mut self, input: &InputId, out: &mut Vec<Effect>) {
+        self.reopened = 0;
         let Some(at) = self.given_at(input) else { return };
         self.acknowledge(at, None);
-        self.return_orphaned_steers();
+        self.doubt_orphaned_steers();
         self.next(out);
+    }
+
+    fn doubt(&mut self, at: usize) {
+        if let Some(given) = self.given.get_mut(at) {
+            given.state = GivenState::InDoubt;
+        }
     }
 
     fn acknowledge(&mut self, at: usize, turn: Option<TurnId>) {
         let now = self.now;
+        // What was said on a connection that is gone may have been lost with the app-server.
+        let state = match self.broken {
+            true => GivenState::InDoubt,
+            false => GivenState::Acknowledged(turn),
+        };
         if let Some(given) = self.given.get_mut(at) {
-            given.state = GivenState::Acknowledged(turn);
+            given.state = state;
             given.since = now;
         }
     }
@@ -206,15 +254,16 @@ impl Machine {
         match why {
             GiveFailure::NotSent => self.give_back(at, out),
             GiveFailure::InDoubt => {
-                if let Some(given) = self.given.get_mut(at) {
-                    given.state = GivenState::InDoubt;
-                }
+                self.doubt(at);
                 self.look(out);
             }
             GiveFailure::ThreadGone => {
                 self.give_back(at, out);
-                if self.link == Link::Up && self.turn.is_none() {
-                    self.reopen_anywhere(out);
+                match (self.link, &self.turn) {
+                    (Link::Up, None) => self.reopen_anywhere(out),
+                    // The turn cannot run either.
+                    (Link::Up, Some(_)) => self.look(out),
+                    _ => {}
                 }
             }
             GiveFailure::NoSuchTurn => {
@@ -224,8 +273,9 @@ impl Machine {
             }
             GiveFailure::NotSteerable => self.give_back(at, out),
             GiveFailure::Refused(failure) => {
+                self.reopened = 0;
                 let given = self.given.remove(at);
-                refused(given.waiting.input, failure, out);
+                self.refused(given.waiting.input, failure, out);
             }
         }
         self.finish_if_settled(self.now, out);
@@ -282,13 +332,16 @@ impl Machine {
         };
         if let Some(at) = self.given.iter().position(named) {
             let input = self.given.remove(at).waiting.input;
-            refused(input, failure, out);
+            self.refused(input, failure, out);
             self.next(out);
         }
     }
 
     /// A user's message stands among the items of a turn.
     pub(super) fn echoed(&mut self, turn: &TurnId, message: &UserMessage, out: &mut Vec<Effect>) {
+        if let (Echo::TextOnly, Some(known)) = (self.echo, self.known_texts(turn)) {
+            known.echoed(&message.text);
+        }
         let at = match (&message.input, self.echo) {
             (Some(input), _) => self.given_at(input),
             (None, Echo::TextOnly) => {
@@ -301,79 +354,50 @@ impl Machine {
         }
     }
 
-    /// The turn is over. What Codex accepted for it and never echoed was not taken.
-    pub(super) fn take_back_unproven(&mut self, turn: &TurnId) {
-        self.return_orphaned_steers();
+    /// A user's message in a turn that is over is as good a proof.
+    pub(super) fn echoed_late(
+        &mut self,
+        turn: Option<&TurnId>,
+        item: &Item,
+        out: &mut Vec<Effect>,
+    ) {
+        if let (Some(turn), ItemBody::UserMessage(message)) = (turn, &item.body)
+            && self.is_past(turn)
+        {
+            self.echoed(turn, message, out);
+            self.next(out);
+        }
+    }
+
+    /// The turn is over. What Codex accepted and never echoed may have been lost with it: an interrupt drops steers
+    /// (0.130.0 to 0.166.0), and we may have missed the echo.
+    pub(super) fn doubt_unproven(&mut self, turn: &TurnId) {
+        self.doubt_orphaned_steers();
         for given in &mut self.given {
-            let expected_elsewhere = match &given.state {
-                GivenState::Acknowledged(Some(named)) => named != turn,
-                GivenState::Acknowledged(None) => true,
+            let is_unproven = match &given.state {
+                GivenState::Acknowledged(Some(named)) => given.way == Way::Turn && named != turn,
+                GivenState::Acknowledged(None) => given.way == Way::Turn,
+                // Now that the turn is over, the thread shows what it took.
+                GivenState::LookedFor => true,
                 GivenState::Sent | GivenState::InDoubt => false,
             };
-            if given.way == Way::Turn && expected_elsewhere {
+            if is_unproven {
                 given.state = GivenState::InDoubt;
             }
         }
     }
 
-    /// Steers that were accepted for a turn that is over become turns of their own.
-    fn return_orphaned_steers(&mut self) {
-        let running = self.turn().cloned();
-        let is_orphan = |given: &Given| match &given.way {
-            Way::Steer(turn) => {
-                running.as_ref() != Some(turn) && matches!(given.state, GivenState::Acknowledged(_))
-            }
-            Way::Turn => false,
-        };
-        let given = std::mem::take(&mut self.given).into_iter();
-        let (orphans, kept): (Vec<_>, _) = given.partition(is_orphan);
-        self.given = kept;
-        for given in orphans.into_iter().rev() {
-            self.queue.push_front(Waiting { wish: Wish::Turn, ..given.waiting });
-        }
-    }
-
-    /// Settles what is in doubt by what stands in the thread.
-    pub(super) fn settle_doubts(&mut self, turns: &[SeenTurn], out: &mut Vec<Effect>) {
-        let mut returned = Vec::new();
-        let mut at = 0;
-        while let Some(given) = self.given.get(at) {
-            if given.state != GivenState::InDoubt {
-                at += 1;
-                continue;
-            }
-            match turns.iter().rev().find(|turn| self.holds(turn, given)) {
-                Some(turn) => {
-                    let id = turn.id.clone();
-                    if !self.past.contains(&id) && self.turn.is_none() {
-                        self.begin(self.now, &id, out);
-                    }
-                    // `begin` takes only what was acknowledged, so the place is still the same.
-                    self.take(at, id, out);
-                }
-                None if given.waiting.kind == InputKind::Order => {
-                    let input = self.given.remove(at).waiting.input;
-                    let message =
-                        "the connection broke before codex began it; it may or may not run";
-                    refused(input, Failure::new(FailureClass::ServerGone, message), out);
-                }
-                None => returned.push(self.given.remove(at)),
+    /// Steers that were accepted for a turn that is over, and not echoed.
+    fn doubt_orphaned_steers(&mut self) {
+        let running = self.turn.as_ref().map(|turn| turn.id.clone());
+        for given in &mut self.given {
+            if let Way::Steer(turn) = &given.way
+                && running.as_ref() != Some(turn)
+                && matches!(given.state, GivenState::Acknowledged(_))
+            {
+                given.state = GivenState::InDoubt;
             }
         }
-        for given in returned.into_iter().rev() {
-            self.requeue(given, out);
-        }
-    }
-
-    fn holds(&self, turn: &SeenTurn, given: &Given) -> bool {
-        turn.inputs.iter().any(|seen| match (&seen.input, self.echo) {
-            (Some(input), _) => *input == given.waiting.input,
-            (None, Echo::Ids) => false,
-            // The same words in a turn that we saw end are an older input.
-            (None, Echo::TextOnly) => {
-                given.waiting.reads(&seen.text) && !self.past.contains(&turn.id)
-            }
-        })
     }
 
     /// Nobody can be asked any more: whoever sent these must know.
@@ -386,12 +410,11 @@ impl Machine {
         for given in doubtful {
             let mut failure = failure.clone();
             failure.message = format!("{}; codex may have got this input", failure.message);
-            refused(given.waiting.input, failure, out);
+            self.refused(given.waiting.input, failure, out);
         }
         for waiting in std::mem::take(&mut self.queue) {
-            refused(waiting.input, failure.clone(), out);
+            self.refused(waiting.input, failure.clone(), out);
         }
-        self.early_interrupt = None;
     }
 
     /// What was acknowledged on a connection that is gone may have been lost with it.
@@ -413,18 +436,18 @@ impl Machine {
         self.requeue(given, out);
     }
 
-    fn requeue(&mut self, given: Given, out: &mut Vec<Effect>) {
+    pub(super) fn requeue(&mut self, given: Given, out: &mut Vec<Effect>) {
         let waiting = Waiting { wish: Wish::Turn, ..given.waiting };
         if waiting.tries >= TRIES {
             let message = format!("codex did not take it in {TRIES} tries");
             let class = FailureClass::Unknown { word: None };
-            return refused(waiting.input, Failure::new(class, message), out);
+            return self.refused(waiting.input, Failure::new(class, message), out);
         }
         out.push(Effect::Tell(Update::InputQueued { input: waiting.input.clone() }));
         self.queue.push_front(waiting);
     }
 
-    fn take(&mut self, at: usize, turn: TurnId, out: &mut Vec<Effect>) {
+    pub(super) fn take(&mut self, at: usize, turn: TurnId, out: &mut Vec<Effect>) {
         let input = self.given.remove(at).waiting.input;
         if let Some(current) = self.turn.as_mut().filter(|current| current.id == turn) {
             current.inputs.push(input.clone());
@@ -435,8 +458,11 @@ impl Machine {
     fn given_at(&self, input: &InputId) -> Option<usize> {
         self.given.iter().position(|given| given.waiting.input == *input)
     }
-}
 
-fn refused(input: InputId, failure: Failure, out: &mut Vec<Effect>) {
-    out.push(Effect::Tell(Update::InputRefused { input, failure }));
+    pub(super) fn refused(&mut self, input: InputId, failure: Failure, out: &mut Vec<Effect>) {
+        if self.early_interrupt.as_ref().is_some_and(|early| early.input == input) {
+            self.early_interrupt = None;
+        }
+        out.push(Effect::Tell(Update::InputRefused { input, failure }));
+    }
 }

@@ -17,6 +17,13 @@ pub(super) struct OpenItem {
     text: String,
 }
 
+impl OpenItem {
+    /// One of which only the end is known.
+    pub(super) fn told(item: Item) -> Self {
+        Self { item, text: String::new() }
+    }
+}
+
 /// Old versions ended a turn by a message that begins so.
 const ABORTED: &str = "<turn_aborted";
 
@@ -54,6 +61,7 @@ impl Machine {
         out: &mut Vec<Effect>,
     ) {
         if let Err(why) = self.file(now, id.as_ref(), out) {
+            self.echoed_late(id.as_ref(), &item, out);
             return out.push(stray_item(why, id, item));
         }
         let Some(turn) = self.turn.as_mut() else { return };

@@ -1,14 +1,14 @@
 //! What happens when the connection to the app-server breaks. A turn may run on without us.
 
 use super::effect::{Effect, ServerWanted, Update, Withdrawal};
-use super::liveness::seen_turn;
 use super::machine::Machine;
 use super::signal::{SaidEnd, View};
+use super::views::seen_turn;
 use crate::failure::{Failure, FailureClass};
 use crate::moment::Moment;
 use crate::turn::TurnEnd;
 
-/// Times a thread is opened again without a turn beginning, before its inputs are given back.
+/// Times a thread is opened again without anything coming of it, before its inputs are given back.
 const REOPENS: u8 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +24,7 @@ impl Machine {
             return;
         }
         out.push(Effect::Tell(Update::Disconnected { reason }));
-        self.withdraw_all(Withdrawal::Disconnected, out);
-        self.doubt_acknowledged();
-        self.looking = false;
-        self.child_waits = false;
+        self.lose_connection(out);
         if let Link::Reopening(_) = self.link {
             // What became of the opening is still to be told.
             return;
@@ -41,54 +38,87 @@ impl Machine {
         }
     }
 
+    /// All that was said on the connection is void.
+    fn lose_connection(&mut self, out: &mut Vec<Effect>) {
+        self.withdraw_all(Withdrawal::Disconnected, out);
+        self.doubt_acknowledged();
+        self.child_waits = false;
+        self.broken = true;
+        self.ahead.clear();
+        if let Some(turn) = &mut self.turn {
+            turn.look_for_stall = false;
+            if let Some(interrupt) = &mut turn.interrupt {
+                // It may not have arrived; if the turn runs on, it did not.
+                interrupt.sent = false;
+            }
+        }
+    }
+
     pub(super) fn reopen_anywhere(&mut self, out: &mut Vec<Effect>) {
         self.reopen(ServerWanted::Any, out);
     }
 
+    pub(super) fn may_reopen(&self) -> bool {
+        self.reopened < REOPENS
+    }
+
     pub(super) fn reopen(&mut self, server: ServerWanted, out: &mut Vec<Effect>) {
-        if self.reopened >= REOPENS {
+        if !self.may_reopen() {
             let message = format!("the thread was opened {REOPENS} times in vain");
             let failure = Failure::new(FailureClass::ServerGone, message);
             self.reopened = 0;
+            self.refuse_all(&failure, out);
             if self.link == Link::Down && self.turn.is_some() {
-                self.lose_turn(failure.clone(), out);
+                self.finish(self.now, TurnEnd::Failed { failure }, true, out);
             }
-            return self.refuse_all(&failure, out);
+            return;
         }
         self.reopened += 1;
         self.link = Link::Reopening(server);
-        self.looking = false;
+        self.mark_asked();
         out.push(Effect::Reopen { server });
     }
 
     pub(super) fn reopened(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
+        // Who was not asked to opens it for the first time.
+        self.broken |= self.link == Link::Up;
         self.link = Link::Up;
         out.push(Effect::Tell(Update::Reconnected));
         self.progress(now);
-        // A turn that Codex calls interrupted, and that nobody interrupted, died with its app-server.
-        let seen = self.turn.as_ref().and_then(|turn| seen_turn(view, turn));
-        let asked_for = self
-            .turn
-            .as_ref()
-            .is_some_and(|turn| turn.interrupt.is_some() || turn.cancelled_by.is_some());
-        let died = match seen.map(|turn| &turn.end) {
+        // The thread was read after all that is in doubt by now.
+        self.mark_doubts_asked();
+        if self.broken && self.has_died(view) {
+            for seen in &view.turns {
+                if self.turn.as_ref().is_some_and(|turn| turn.is(&seen.id)) {
+                    self.take_held(seen, out);
+                }
+            }
+            let message = "the app-server ended in the middle of the turn";
+            let failure = Failure::new(FailureClass::ServerGone, message);
+            self.conclude(now, TurnEnd::Failed { failure }, true, out);
+            self.mark_doubts_asked();
+        }
+        self.apply(now, view, out);
+        self.broken = false;
+        self.send_interrupt(now, out);
+        self.hear_ahead(now, out);
+    }
+
+    /// A turn that Codex calls interrupted, and that nobody interrupted, died with its app-server.
+    fn has_died(&self, view: &View) -> bool {
+        let Some(turn) = self.turn.as_ref().filter(|turn| turn.asked_about) else { return false };
+        let asked_for = turn.interrupt.is_some() || turn.cancelled_by.is_some();
+        match seen_turn(view, turn).map(|seen| &seen.end) {
             Some(Some(SaidEnd::Interrupted)) => !asked_for,
             Some(Some(_)) => false,
             Some(None) | None => !view.state.is_active(),
-        };
-        if self.turn.is_some() && died {
-            let message = "the app-server ended in the middle of the turn";
-            self.settle_doubts(&view.turns, out);
-            self.lose_turn(Failure::new(FailureClass::ServerGone, message), out);
-        } else {
-            self.apply(now, view, out);
-            self.interrupt_again(now, out);
         }
     }
 
     pub(super) fn reopen_failed(&mut self, now: Moment, failure: Failure, out: &mut Vec<Effect>) {
         let wanted = self.link;
         self.link = Link::Down;
+        self.lose_connection(out);
         if wanted == Link::Reopening(ServerWanted::Any) {
             self.refuse_all(&failure, out);
         }
@@ -97,9 +127,5 @@ impl Machine {
         } else {
             self.next(out);
         }
-    }
-
-    fn lose_turn(&mut self, failure: Failure, out: &mut Vec<Effect>) {
-        self.finish(self.now, TurnEnd::Failed { failure }, true, out);
     }
 }

@@ -5,8 +5,8 @@ use super::inputs::GivenState;
 use super::limits::OnStall;
 use super::link::Link;
 use super::machine::Machine;
-use super::signal::{SaidEnd, SeenState, SeenTurn, View};
-use super::turns::{InterruptCause, Turn};
+use super::signal::{SaidEnd, SeenState, View};
+use super::turns::{InterruptCause, Turn, Word};
 use crate::failure::{Failure, FailureClass};
 use crate::moment::Moment;
 use crate::turn::{Interrupter, TurnEnd};
@@ -18,6 +18,7 @@ impl Machine {
             turn.last_progress = now;
             turn.next_look = now.after(stall_after);
             turn.looks = 0;
+            turn.look_for_stall = false;
         }
     }
 
@@ -28,6 +29,7 @@ impl Machine {
 
     pub(super) fn look(&mut self, out: &mut Vec<Effect>) {
         if self.link == Link::Up && !std::mem::replace(&mut self.looking, true) {
+            self.mark_asked();
             out.push(Effect::Look);
         }
     }
@@ -38,20 +40,22 @@ impl Machine {
         view: Result<View, String>,
         out: &mut Vec<Effect>,
     ) {
-        self.looking = false;
+        let was_asked = std::mem::replace(&mut self.looking, false);
         if self.link != Link::Up {
             return;
         }
         let found = match view {
             Ok(view) => {
+                // What nobody asked for is how the thread stood when it was opened.
+                self.broken |= !was_asked;
                 self.apply(now, &view, out);
+                self.broken = false;
                 Finding::Answers { state: view.state }
             }
+            // It was asked on a connection that is gone.
+            Err(_) if !was_asked => return,
             Err(reason) => {
-                // Inputs in doubt are looked for again when their time comes.
-                for given in &mut self.given {
-                    given.since = now;
-                }
+                self.look_again_later(now);
                 Finding::Silent { reason }
             }
         };
@@ -75,7 +79,8 @@ impl Machine {
             found: found.clone(),
             retrying: retrying.clone(),
         }));
-        if *found == (Finding::Answers { state: SeenState::Waiting }) && !waits {
+        let is_asked = *found == (Finding::Answers { state: SeenState::Waiting });
+        if is_asked && !waits && self.may_reopen() {
             // Codex waits for an answer to a question that we do not have; joining the thread brings it again.
             return self.reopen(ServerWanted::Same, out);
         }
@@ -91,36 +96,6 @@ impl Machine {
                 });
                 self.stop_turn(now, InterruptCause::Failed(failure), out);
             }
-        }
-    }
-
-    /// Takes over what Codex says of the thread.
-    pub(super) fn apply(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
-        self.settle_doubts(&view.turns, out);
-        let Some(turn) = self.turn.as_ref() else {
-            let running = view.turns.last().filter(|turn| turn.end.is_none());
-            let is_active = matches!(view.state, SeenState::Active | SeenState::Waiting);
-            match running {
-                Some(turn) if is_active && !self.past.contains(&turn.id) => {
-                    self.begin(now, &turn.id, out);
-                }
-                _ => self.next(out),
-            }
-            return;
-        };
-        if turn.ending.is_some() {
-            return;
-        }
-        let seen = seen_turn(view, turn);
-        let is_at_rest = matches!(view.state, SeenState::Idle | SeenState::NotLoaded);
-        match seen.map(|seen| &seen.end) {
-            Some(Some(end)) => self.end_turn(now, end.clone(), out),
-            _ if is_at_rest => {
-                let message = "codex no longer runs this turn, and does not say how it ended";
-                let failure = Failure::new(FailureClass::Unknown { word: None }, message);
-                self.end_turn(now, SaidEnd::Failed(Some(failure)), out);
-            }
-            _ => {}
         }
     }
 
@@ -159,9 +134,8 @@ impl Machine {
         let settle = self.limits.settle;
         let Some(turn) = self.turn.as_ref().filter(|turn| turn.ending.is_none()) else { return };
         if turn.marked_aborted.is_some_and(|at| at.after(settle) <= now) {
-            let turn = turn.announced.as_ref().unwrap_or(&turn.id).clone();
-            out.push(Effect::Interrupt { turn });
-            self.end_turn(now, SaidEnd::Completed, out);
+            self.stop_turn(now, InterruptCause::By(Interrupter::Codex), out);
+            self.end_turn(now, SaidEnd::Interrupted, Word::Heard, out);
         }
     }
 
@@ -178,7 +152,11 @@ impl Machine {
             InterruptCause::By(by) => TurnEnd::Interrupted { by: by.clone() },
             InterruptCause::Failed(failure) => TurnEnd::Failed { failure: failure.clone() },
         };
-        self.finish(now, end, true, out);
+        self.conclude(now, end, true, out);
+        if self.link == Link::Up {
+            // What comes next must not get into the turn that does not end.
+            self.reopen_anywhere(out);
+        }
     }
 
     fn tick_budget(&mut self, now: Moment, out: &mut Vec<Effect>) {
@@ -215,13 +193,4 @@ impl Machine {
     pub(super) fn given_deadline(&self, since: Moment) -> Moment {
         since.after(self.limits.interrupt_bound)
     }
-}
-
-/// The turn in what Codex says. Of a review's two names the announced one is always shown as interrupted.
-pub(super) fn seen_turn<'a>(view: &'a View, turn: &Turn) -> Option<&'a SeenTurn> {
-    let items = view.turns.iter().find(|seen| {
-        turn.is(&seen.id)
-            && (turn.other_name.is_none() || turn.announced.as_ref() != Some(&seen.id))
-    });
-    items.or_else(|| view.turns.iter().find(|seen| turn.is(&seen.id) && seen.end.is_none()))
 }

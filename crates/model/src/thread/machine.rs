@@ -4,18 +4,23 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::asks::OpenAsk;
-use super::effect::{Effect, Update};
-use super::inputs::{Echo, Given, Waiting};
+use super::effect::{Effect, StrayReason, Update};
+use super::inputs::{EarlyInterrupt, Echo, Given, Waiting};
 use super::limits::Limits;
 use super::link::Link;
 use super::signal::{Deciders, Said, Signal, What};
 use super::turns::Turn;
+use super::views::KnownTexts;
 use crate::id::{AskId, TurnId};
 use crate::moment::Moment;
 use crate::usage::Tally;
 
 /// Turns that are over and whose late events must be known as such. Codex sends them within seconds.
 const PAST_TURNS: usize = 64;
+
+/// Events that may come before the answer to the opening of a thread: a second of the fastest stream that was seen
+/// (4,000 pieces of text). More are taken as they come.
+const EVENTS_AHEAD: usize = 4096;
 
 /// One thread.
 #[derive(Debug, Clone)]
@@ -31,17 +36,30 @@ pub struct Machine {
     pub(super) given: Vec<Given>,
     pub(super) turn: Option<Turn>,
     pub(super) tally: Tally,
-    pub(super) past: VecDeque<TurnId>,
+    pub(super) past: VecDeque<PastTurn>,
     pub(super) asks: BTreeMap<AskId, OpenAsk>,
     pub(super) deciders: Deciders,
     /// Someone wants the turn interrupted that is about to begin.
-    pub(super) early_interrupt: Option<String>,
+    pub(super) early_interrupt: Option<EarlyInterrupt>,
     /// An answer to `Effect::Look` is awaited.
     pub(super) looking: bool,
     /// A sub-agent waits for a person.
     pub(super) child_waits: bool,
-    /// Times the thread was opened again without a turn beginning since.
+    /// Times the thread was opened again without anything coming of it.
     pub(super) reopened: u8,
+    /// The connection broke, and the thread was not opened again since: no event of what happened is on its way.
+    pub(super) broken: bool,
+    /// What Codex said on a new connection before it answered how the thread stands there.
+    pub(super) ahead: Vec<Said>,
+    /// A turn that a look has shown and no event yet.
+    pub(super) sighted: Option<TurnId>,
+}
+
+/// A turn that is over.
+#[derive(Debug, Clone)]
+pub(super) struct PastTurn {
+    pub(super) id: TurnId,
+    pub(super) known: KnownTexts,
 }
 
 impl Machine {
@@ -63,6 +81,9 @@ impl Machine {
             looking: false,
             child_waits: false,
             reopened: 0,
+            broken: false,
+            ahead: Vec::new(),
+            sighted: None,
         }
     }
 
@@ -78,7 +99,8 @@ impl Machine {
     /// When [`Signal::Tick`] is wanted at the latest.
     pub fn wake_at(&self) -> Option<Moment> {
         let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));
-        let asks = self.asks.values().filter_map(|ask| ask.deadline).min();
+        let asks = self.asks.values().filter(|ask| ask.is_for_people());
+        let asks = asks.filter_map(|ask| ask.deadline).min();
         let idle = self.turn.is_none() && self.link == Link::Up && !self.looking;
         let given = self.given.iter().map(|given| self.given_deadline(given.since)).min();
         turn.into_iter().chain(asks).chain(given.filter(|_| idle)).min()
@@ -89,13 +111,18 @@ impl Machine {
         self.turn.as_ref().map(|turn| &turn.id)
     }
 
+    /// Whether the turn is over and only the ends of its commands are awaited.
+    pub fn is_ending(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.ending.is_some())
+    }
+
     /// Whether an input sent now would have to wait.
     pub fn is_busy(&self) -> bool {
         self.turn.is_some() || !self.given.is_empty() || !self.queue.is_empty()
     }
 
     /// Whether the turn that runs is to end soon.
-    pub fn is_ending(&self) -> bool {
+    pub fn is_stopping(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.interrupt.is_some() || turn.ending.is_some())
     }
 
@@ -129,6 +156,7 @@ impl Machine {
             Signal::AnswerLost { ask, reason } => self.answer_lost(&ask, reason, out),
             Signal::Looked(view) => self.looked(now, view, out),
             Signal::Reopened(view) => self.reopened(now, &view, out),
+            Signal::Missed { turn, item } => self.item_completed(now, Some(turn), item, out),
             Signal::ReopenFailed { failure } => self.reopen_failed(now, failure, out),
             Signal::ChildSpoke { waiting } => self.child_spoke(now, waiting),
             Signal::Closed { reason } => self.closed(reason, out),
@@ -137,10 +165,37 @@ impl Machine {
         }
     }
 
-    fn said(&mut self, now: Moment, Said { turn, what }: Said, out: &mut Vec<Effect>) {
+    pub(super) fn said(&mut self, now: Moment, said: Said, out: &mut Vec<Effect>) {
+        let is_ahead = self.broken && matches!(self.link, Link::Reopening(_));
+        if is_ahead && self.ahead.len() < EVENTS_AHEAD {
+            return self.ahead.push(said);
+        }
+        self.hear_ahead(now, out);
+        self.hear(now, said, out);
+    }
+
+    /// What came before the answer to the opening happened after it.
+    pub(super) fn hear_ahead(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        for said in std::mem::take(&mut self.ahead) {
+            self.hear(now, said, out);
+        }
+    }
+
+    fn hear(&mut self, now: Moment, Said { turn, what }: Said, out: &mut Vec<Effect>) {
+        if self.link == Link::Down {
+            // Nothing can be done for a turn on a connection that is gone; opening the thread shows what became of it.
+            return self.said_too_late(turn, what, out);
+        }
         // An attempt that fails shows that Codex lives, but nothing comes of it.
         if !matches!(what, What::Failing { .. }) {
             self.progress(now);
+        }
+        let is_step = matches!(
+            what,
+            What::ItemStarted(_) | What::ItemCompleted(_) | What::Delta { .. } | What::Asked { .. }
+        );
+        if is_step && self.turn.is_some() {
+            self.reopened = 0;
         }
         match what {
             What::TurnStarted => self.turn_started(now, turn, out),
@@ -177,22 +232,41 @@ impl Machine {
         }
     }
 
-    pub(super) fn remember(&mut self, turn: TurnId) {
+    fn said_too_late(&self, turn: Option<TurnId>, what: What, out: &mut Vec<Effect>) {
+        let is_past = turn.as_ref().is_some_and(|turn| self.is_past(turn));
+        let why = if is_past { StrayReason::Late } else { StrayReason::Foreign };
+        let item = match what {
+            What::ItemStarted(item) | What::ItemCompleted(item) => Some(item),
+            What::Asked { ask, .. } => return out.push(Effect::Refuse { ask }),
+            What::AskResolved { .. } | What::Sign | What::Usage { .. } => return,
+            _ => None,
+        };
+        out.push(Effect::Tell(Update::Stray { why, turn, item }));
+    }
+
+    pub(super) fn remember(&mut self, id: TurnId, known: KnownTexts) {
         if self.past.len() == PAST_TURNS {
             self.past.pop_front();
         }
-        self.past.push_back(turn);
+        self.past.push_back(PastTurn { id, known });
     }
 
-    /// The clock of the budget stands while a person is waited for.
+    pub(super) fn is_past(&self, id: &TurnId) -> bool {
+        self.past.iter().any(|past| past.id == *id)
+    }
+
+    /// The clock of the budget stands while a person is waited for, and silence counts only from then on.
     fn keep_time(&mut self, now: Moment) {
         let stands = self.waits_for_people();
-        if let Some(turn) = &mut self.turn {
-            if let Some(since) = turn.clock_since.take() {
-                turn.clock += now.since(since);
-            }
-            if !stands {
-                turn.clock_since = Some(now);
+        let Some(turn) = &mut self.turn else { return };
+        let since = turn.clock_since.take();
+        if let Some(since) = since {
+            turn.clock += now.since(since);
+        }
+        if !stands {
+            turn.clock_since = Some(now);
+            if since.is_none() {
+                self.progress(now);
             }
         }
     }

@@ -61,6 +61,11 @@ pub enum Signal {
     },
     /// What Codex says of the thread when asked.
     Looked(Result<View, String>),
+    /// A step of the running turn that ended while nobody listened; told before `Reopened`.
+    Missed {
+        turn: TurnId,
+        item: Item,
+    },
     Reopened(View),
     ReopenFailed {
         failure: Failure,
@@ -198,7 +203,7 @@ pub enum SaidEnd {
 }
 
 /// What Codex says of a thread when asked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct View {
     pub state: SeenState,
     /// The last few turns, oldest first.
@@ -224,12 +229,14 @@ impl SeenState {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SeenTurn {
     pub id: TurnId,
     /// None while it runs.
     pub end: Option<SaidEnd>,
     pub inputs: Vec<SeenInput>,
+    /// Its steps as far as they are over, without the inputs.
+    pub items: Vec<Item>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::effect::{Effect, StrayReason, Update, Withdrawal};
+use super::inputs::EarlyInterrupt;
 use super::items::OpenItem;
+use super::link::Link;
 use super::machine::Machine;
 use super::signal::SaidEnd;
+use super::views::KnownTexts;
 use crate::failure::{Failure, FailureClass};
 use crate::id::{InputId, ItemId, TurnId};
 use crate::item::ItemEnd;
@@ -26,6 +29,10 @@ pub(super) struct Turn {
     pub(super) announced: Option<TurnId>,
     pub(super) began: Moment,
     pub(super) inputs: Vec<InputId>,
+    /// The user's messages that are accounted for, ours and others'.
+    pub(super) known: KnownTexts,
+    /// Codex was asked about the thread when this turn had begun: the answer speaks of it.
+    pub(super) asked_about: bool,
     /// Items that have begun and not ended, in order.
     pub(super) open: Vec<OpenItem>,
     pub(super) ended: BTreeSet<ItemId>,
@@ -61,6 +68,8 @@ pub(super) struct Turn {
 pub(super) struct Interrupt {
     pub(super) cause: InterruptCause,
     pub(super) until: Moment,
+    /// Codex was told. It waits while there is no connection, or no name that Codex would know.
+    pub(super) sent: bool,
     /// The bound has passed once and Codex was asked how the turn stands.
     pub(super) looked: bool,
 }
@@ -77,6 +86,16 @@ pub(super) enum InterruptCause {
 pub(super) struct Ending {
     pub(super) end: TurnEnd,
     pub(super) until: Moment,
+    word: Word,
+}
+
+/// How we know that a turn is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Codex said so, after all else that it said of the turn.
+    Heard,
+    /// We looked; what Codex said of the turn may still be on its way.
+    Awaited,
 }
 
 impl Turn {
@@ -84,6 +103,8 @@ impl Turn {
         Self {
             announced: Some(id.clone()),
             id,
+            known: KnownTexts::default(),
+            asked_about: false,
             other_name: None,
             began: now,
             inputs: Vec::new(),
@@ -112,23 +133,46 @@ impl Turn {
         }
     }
 
+    /// Nothing has come of it but the word that it began.
+    fn has_only_begun(&self) -> bool {
+        self.other_name.is_none() && self.open.is_empty() && self.ended.is_empty()
+    }
+
     pub(super) fn is(&self, id: &TurnId) -> bool {
         self.id == *id || self.other_name.as_ref() == Some(id)
     }
 
-    fn end(&mut self, said: SaidEnd) -> TurnEnd {
+    pub(super) fn result(self, now: Moment, end: TurnEnd, retire: bool) -> TurnResult {
+        TurnResult {
+            turn: self.id,
+            inputs: self.inputs,
+            end,
+            final_answer: self.answer.or(self.unmarked_answer),
+            tool_iterations: self.tool_iterations,
+            usage: self.usage,
+            plan: self.plan,
+            diff: self.diff,
+            compacted: self.compacted,
+            retries: self.retries,
+            retire,
+            elapsed_ms: u64::try_from(now.since(self.began).as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    pub(super) fn end(&mut self, said: SaidEnd) -> TurnEnd {
         let interrupted = |by| TurnEnd::Interrupted { by };
         match said {
-            SaidEnd::Completed if self.marked_aborted.is_some() => interrupted(Interrupter::Codex),
-            SaidEnd::Completed => TurnEnd::Completed,
-            SaidEnd::Interrupted => match (self.interrupt.take(), self.cancelled_by.take()) {
-                (Some(Interrupt { cause: InterruptCause::Failed(failure), .. }), _) => {
-                    TurnEnd::Failed { failure }
+            SaidEnd::Completed if self.marked_aborted.is_none() => TurnEnd::Completed,
+            SaidEnd::Completed | SaidEnd::Interrupted => {
+                match (self.interrupt.take(), self.cancelled_by.take()) {
+                    (Some(Interrupt { cause: InterruptCause::Failed(failure), .. }), _) => {
+                        TurnEnd::Failed { failure }
+                    }
+                    (Some(Interrupt { cause: InterruptCause::By(by), .. }), _) => interrupted(by),
+                    (None, Some(by)) => interrupted(Interrupter::Decision { by }),
+                    (None, None) => interrupted(Interrupter::Codex),
                 }
-                (Some(Interrupt { cause: InterruptCause::By(by), .. }), _) => interrupted(by),
-                (None, Some(by)) => interrupted(Interrupter::Decision { by }),
-                (None, None) => interrupted(Interrupter::Codex),
-            },
+            }
             SaidEnd::Failed(failure) => {
                 let failure = failure.or_else(|| self.given_up.take()).unwrap_or_else(|| {
                     let class = FailureClass::Unknown { word: None };
@@ -148,32 +192,33 @@ impl Turn {
 impl Machine {
     pub(super) fn turn_started(&mut self, now: Moment, id: Option<TurnId>, out: &mut Vec<Effect>) {
         let Some(id) = id else { return };
-        if self.past.contains(&id) {
+        if self.is_past(&id) {
             return out.push(stray(StrayReason::Late, Some(id)));
         }
         match self.turn.as_mut() {
             Some(turn) if turn.is(&id) => {
                 turn.announced = Some(id);
-                return self.interrupt_announced(now, out);
+                return self.send_interrupt(now, out);
             }
             Some(turn) if turn.announced.is_none() => {
                 turn.other_name = Some(id.clone());
                 turn.announced = Some(id);
-                return self.interrupt_announced(now, out);
+                return self.send_interrupt(now, out);
             }
-            // Codex runs one turn at a time, so the one before is over, whatever we missed of it.
-            Some(turn) => {
-                let end = match turn.ending.take() {
-                    Some(ending) => ending.end,
-                    None => turn.end(SaidEnd::Interrupted),
-                };
-                self.finish(now, end, false, out);
-            }
+            Some(_) => self.conclude_unseen(now, out),
             None => {}
         }
-        if self.turn.is_none() {
-            self.begin(now, &id, out);
-        }
+        self.begin(now, &id, Some(id.clone()), out);
+    }
+
+    /// Another turn has begun. Codex runs one at a time, so the one before is over, whatever we missed of it.
+    pub(super) fn conclude_unseen(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let end = match turn.ending.take() {
+            Some(ending) => ending.end,
+            None => turn.end(SaidEnd::Interrupted),
+        };
+        self.conclude(now, end, false, out);
     }
 
     /// The turn that this event belongs to, if it is the running one. A turn we have not seen begin begins here: we may
@@ -200,26 +245,27 @@ impl Machine {
         id: Option<&TurnId>,
         out: &mut Vec<Effect>,
     ) -> Result<(), StrayReason> {
-        match (id, &self.turn) {
+        let is_past = id.is_some_and(|id| self.is_past(id));
+        match (id, self.turn.as_mut()) {
             (None, Some(_)) => Ok(()),
             (None, None) => Err(StrayReason::Foreign),
             (Some(id), Some(turn)) if turn.is(id) => Ok(()),
-            (Some(id), _) if self.past.contains(id) => Err(StrayReason::Late),
+            (Some(_), _) if is_past => Err(StrayReason::Late),
+            // A review was announced, and the answer that brings its other name was lost, or is another client's.
+            (Some(id), Some(turn)) if turn.has_only_begun() => {
+                turn.other_name = Some(id.clone());
+                Ok(())
+            }
             (Some(_), Some(_)) => Err(StrayReason::Foreign),
             (Some(id), None) => {
-                let announced = if self.has_order() { None } else { Some(id.clone()) };
-                self.begin_as(now, id, announced, out);
+                let announced = (!self.has_order()).then(|| id.clone());
+                self.begin(now, id, announced, out);
                 Ok(())
             }
         }
     }
 
-    pub(super) fn begin(&mut self, now: Moment, id: &TurnId, out: &mut Vec<Effect>) {
-        self.begin_as(now, id, Some(id.clone()), out);
-    }
-
-    /// Begins a turn whose announced id may not be known yet; until then it cannot be interrupted.
-    fn begin_as(
+    pub(super) fn begin(
         &mut self,
         now: Moment,
         id: &TurnId,
@@ -231,17 +277,10 @@ impl Machine {
         self.turn = Some(Turn { announced, ..Turn::new(id.clone(), now, look_at) });
         out.push(Effect::Tell(Update::TurnBegan { turn: id.clone() }));
         self.take_acknowledged(id, out);
-        if self.early_interrupt.is_some() {
-            self.interrupt_announced(now, out);
+        if let Some(EarlyInterrupt { by, .. }) = self.early_interrupt.take() {
+            self.stop_turn(now, InterruptCause::By(Interrupter::Caller { name: by }), out);
         } else {
-            self.steer_waiting(id, out);
-        }
-    }
-
-    /// Now the turn has a name by which it can be interrupted, if somebody wanted that.
-    fn interrupt_announced(&mut self, now: Moment, out: &mut Vec<Effect>) {
-        if let Some(name) = self.early_interrupt.take() {
-            self.stop_turn(now, InterruptCause::By(Interrupter::Caller { name }), out);
+            self.steer_if_running(out);
         }
     }
 
@@ -255,19 +294,28 @@ impl Machine {
         if let Err(why) = self.file(now, id.as_ref(), out) {
             return out.push(stray(why, id));
         }
-        self.end_turn(now, said, out);
+        self.end_turn(now, said, Word::Heard, out);
     }
 
     /// The turn is over. Its asks are void at once; the ends of its commands are waited for a little.
-    pub(super) fn end_turn(&mut self, now: Moment, said: SaidEnd, out: &mut Vec<Effect>) {
+    pub(super) fn end_turn(
+        &mut self,
+        now: Moment,
+        said: SaidEnd,
+        word: Word,
+        out: &mut Vec<Effect>,
+    ) {
         let until = now.after(self.limits.settle);
         let Some(turn) = self.turn.as_mut() else { return };
-        if turn.ending.is_some() {
-            return out.push(stray(StrayReason::Duplicate, Some(turn.id.clone())));
+        if let Some(ending) = &mut turn.ending {
+            if std::mem::replace(&mut ending.word, word) == Word::Heard {
+                return out.push(stray(StrayReason::Duplicate, Some(turn.id.clone())));
+            }
+            return self.finish_if_settled(now, out);
         }
         let was_interrupted = turn.interrupt.is_some();
         let end = turn.end(said);
-        turn.ending = Some(Ending { end, until });
+        turn.ending = Some(Ending { end, until, word });
         if was_interrupted {
             // Codex lets commands run on after an interrupt.
             out.push(Effect::CleanTerminals);
@@ -280,8 +328,9 @@ impl Machine {
         let awaits_acknowledgement = self.awaits_acknowledgement();
         let Some(turn) = self.turn.as_mut() else { return };
         let Some(ending) = &turn.ending else { return };
-        let awaits = turn.open.iter().any(|open| open.item.is_tool());
-        if (awaits || awaits_acknowledgement) && now < ending.until {
+        let awaits_tool = turn.open.iter().any(|open| open.item.is_tool());
+        let awaits = awaits_tool || awaits_acknowledgement || ending.word == Word::Awaited;
+        if awaits && now < ending.until {
             return;
         }
         if let Some(ending) = turn.ending.take() {
@@ -289,8 +338,20 @@ impl Machine {
         }
     }
 
-    /// Ends the turn for good.
+    /// Ends the turn for good, and goes on with what waits.
     pub(super) fn finish(
+        &mut self,
+        now: Moment,
+        end: TurnEnd,
+        retire: bool,
+        out: &mut Vec<Effect>,
+    ) {
+        self.conclude(now, end, retire, out);
+        self.next(out);
+    }
+
+    /// Ends the turn for good.
+    pub(super) fn conclude(
         &mut self,
         now: Moment,
         end: TurnEnd,
@@ -302,30 +363,14 @@ impl Machine {
         for open in std::mem::take(&mut turn.open) {
             turn.close(open, ItemEnd::Interrupted, out);
         }
-        if end == TurnEnd::Completed && turn.answer.is_none() {
-            turn.answer = turn.unmarked_answer.take();
+        let id = turn.id.clone();
+        self.remember(id.clone(), turn.known.clone());
+        if let Some(other) = turn.other_name.clone() {
+            self.remember(other, turn.known.clone());
         }
-        self.remember(turn.id.clone());
-        if let Some(other) = turn.other_name {
-            self.remember(other);
-        }
-        let result = TurnResult {
-            turn: turn.id.clone(),
-            inputs: turn.inputs,
-            end,
-            final_answer: turn.answer.or(turn.unmarked_answer),
-            tool_iterations: turn.tool_iterations,
-            usage: turn.usage,
-            plan: turn.plan,
-            diff: turn.diff,
-            compacted: turn.compacted,
-            retries: turn.retries,
-            retire,
-            elapsed_ms: u64::try_from(now.since(turn.began).as_millis()).unwrap_or(u64::MAX),
-        };
-        out.push(Effect::Tell(Update::TurnEnded { result: Box::new(result) }));
-        self.take_back_unproven(&turn.id);
-        self.next(out);
+        let result = Box::new(turn.result(now, end, retire));
+        out.push(Effect::Tell(Update::TurnEnded { result }));
+        self.doubt_unproven(&id);
     }
 
     pub(super) fn interrupt(&mut self, now: Moment, by: String, out: &mut Vec<Effect>) {
@@ -334,8 +379,7 @@ impl Machine {
             Some(_) => {
                 self.stop_turn(now, InterruptCause::By(Interrupter::Caller { name: by }), out);
             }
-            None if self.is_busy() => self.early_interrupt = Some(by),
-            None => {}
+            None => self.interrupt_early(by),
         }
     }
 
@@ -343,25 +387,21 @@ impl Machine {
     pub(super) fn stop_turn(&mut self, now: Moment, cause: InterruptCause, out: &mut Vec<Effect>) {
         let until = now.after(self.limits.interrupt_bound);
         let Some(turn) = self.turn.as_mut() else { return };
-        let Some(announced) = turn.announced.clone() else {
-            if let InterruptCause::By(Interrupter::Caller { name }) = cause {
-                self.early_interrupt = Some(name);
-            }
-            return;
-        };
         if turn.interrupt.is_none() && turn.ending.is_none() {
-            turn.interrupt = Some(Interrupt { cause, until, looked: false });
-            out.push(Effect::Interrupt { turn: announced });
+            turn.interrupt = Some(Interrupt { cause, until, sent: false, looked: false });
+            self.send_interrupt(now, out);
         }
     }
 
-    /// An interrupt that was under way when the connection broke may not have arrived.
-    pub(super) fn interrupt_again(&mut self, now: Moment, out: &mut Vec<Effect>) {
+    /// Sends the interrupt that is wanted, once: Codex does not answer a second one for the same turn (0.130.0 to
+    /// 0.166.0).
+    pub(super) fn send_interrupt(&mut self, now: Moment, out: &mut Vec<Effect>) {
         let until = now.after(self.limits.interrupt_bound);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
-        if let (Some(interrupt), Some(announced)) = (turn.interrupt.as_mut(), &turn.announced) {
+        let Some(interrupt) = turn.interrupt.as_mut().filter(|it| !it.sent) else { return };
+        if let (Some(announced), Link::Up) = (&turn.announced, self.link) {
+            interrupt.sent = true;
             interrupt.until = until;
-            interrupt.looked = false;
             out.push(Effect::Interrupt { turn: announced.clone() });
         }
     }

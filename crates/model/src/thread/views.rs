@@ -1,0 +1,235 @@
+//! What Codex says of the thread when asked, taken over turn by turn.
+//!
+//! An answer may be older than what we know by its events, so nothing is concluded from what it does not show unless the
+//! question came later: a turn or a doubt that arose since is left alone. It may also be ahead of events that are still
+//! on their way; those tell more, so they are waited for. Only after the connection broke none are on their way.
+
+use super::effect::{Effect, Update};
+use super::inputs::{Echo, Given, GivenState};
+use super::items::OpenItem;
+use super::machine::Machine;
+use super::signal::{InputKind, SaidEnd, SeenState, SeenTurn, View};
+use super::turns::{Turn, Word};
+use crate::failure::{Failure, FailureClass};
+use crate::id::TurnId;
+use crate::item::ItemEnd;
+use crate::moment::Moment;
+
+/// The words of the user's messages of a turn, where words are all by which Codex lets us know an input again: the same
+/// words once more are another input.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownTexts {
+    /// In the echoes that came as events.
+    echoed: Vec<String>,
+    /// In the last answer of Codex that left nothing open.
+    seen: Vec<String>,
+}
+
+impl KnownTexts {
+    pub(super) fn echoed(&mut self, text: &str) {
+        self.echoed.push(text.to_owned());
+    }
+
+    fn count(&self, text: &str) -> usize {
+        let count = |texts: &[String]| texts.iter().filter(|known| *known == text).count();
+        count(&self.echoed).max(count(&self.seen))
+    }
+}
+
+impl SeenTurn {
+    fn texts(&self) -> Vec<String> {
+        self.inputs.iter().map(|input| input.text.clone()).collect()
+    }
+}
+
+impl Machine {
+    /// Codex is asked now: the answer speaks of this turn and of these doubts.
+    pub(super) fn mark_asked(&mut self) {
+        self.mark_doubts_asked();
+        if let Some(turn) = &mut self.turn {
+            turn.asked_about = true;
+        }
+    }
+
+    pub(super) fn mark_doubts_asked(&mut self) {
+        for given in &mut self.given {
+            if given.state == GivenState::InDoubt {
+                given.state = GivenState::LookedFor;
+            }
+        }
+    }
+
+    pub(super) fn apply(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
+        let mut is_conclusive = !view.state.is_active();
+        for (at, seen) in view.turns.iter().enumerate() {
+            let is_last = at + 1 == view.turns.len();
+            let runs = seen.end.is_none() && is_last && view.state.is_active();
+            let is_known = self.turn.as_ref().is_some_and(|turn| turn.is(&seen.id));
+            if is_known || self.is_past(&seen.id) {
+                self.take_held(seen, out);
+            } else if runs || self.is_held(seen) {
+                let is_certain = self.sighted.replace(seen.id.clone()).as_ref() == Some(&seen.id);
+                // Turns are told one after the other: what came before the running one waits for its end.
+                if (self.broken || is_certain) && self.is_before(view, at) {
+                    self.take_over(now, seen, out);
+                } else {
+                    is_conclusive = false;
+                }
+            } else if self.broken && seen.end.is_some() && self.is_nothing_of_ours() {
+                self.remember(
+                    seen.id.clone(),
+                    KnownTexts { seen: seen.texts(), ..KnownTexts::default() },
+                );
+            }
+        }
+        if is_conclusive {
+            self.return_unfound(out);
+        } else {
+            // A running turn shows an input only once it has come to it.
+            self.look_again_later(now);
+        }
+        self.end_if_over(now, view, out);
+        self.next(out);
+        self.steer_if_running(out);
+    }
+
+    /// Whether the turn that we know to run comes before this place.
+    fn is_before(&self, view: &View, at: usize) -> bool {
+        self.turn.as_ref().is_none_or(|turn| {
+            let place = view.turns.iter().position(|seen| turn.is(&seen.id));
+            place.map_or(turn.asked_about, |place| place < at)
+        })
+    }
+
+    /// A turn that we did not know. It runs, or it holds an input of ours.
+    fn take_over(&mut self, now: Moment, seen: &SeenTurn, out: &mut Vec<Effect>) {
+        self.conclude_unseen(now, out);
+        match &seen.end {
+            Some(end) => self.tell_missed(now, seen, end.clone(), out),
+            None => {
+                self.begin(now, &seen.id, Some(seen.id.clone()), out);
+                self.take_held(seen, out);
+            }
+        }
+    }
+
+    /// A turn that answered an input of ours and ended while we did not see it.
+    fn tell_missed(&mut self, now: Moment, seen: &SeenTurn, end: SaidEnd, out: &mut Vec<Effect>) {
+        out.push(Effect::Tell(Update::TurnBegan { turn: seen.id.clone() }));
+        self.turn = Some(Turn::new(seen.id.clone(), now, now));
+        self.take_held(seen, out);
+        let Some(mut turn) = self.turn.take() else { return };
+        for item in &seen.items {
+            turn.close(OpenItem::told(item.clone()), ItemEnd::Reported, out);
+        }
+        let end = turn.end(end);
+        self.remember(seen.id.clone(), KnownTexts { seen: seen.texts(), ..KnownTexts::default() });
+        let result = Box::new(turn.result(now, end, false));
+        out.push(Effect::Tell(Update::TurnEnded { result }));
+    }
+
+    /// Takes the inputs that stand in this turn.
+    pub(super) fn take_held(&mut self, seen: &SeenTurn, out: &mut Vec<Effect>) {
+        let current = self.turn.as_ref().filter(|turn| turn.is(&seen.id));
+        let id = current.map_or(&seen.id, |turn| &turn.id).clone();
+        let known = self.known_texts(&seen.id).cloned().unwrap_or_default();
+        for place in 0..seen.inputs.len() {
+            let held = self.given.iter().position(|given| self.stands(seen, place, &known, given));
+            if let Some(at) = held {
+                self.take(at, id.clone(), out);
+            }
+        }
+        // What is not accounted for yet may still be told by its echo.
+        if let (true, Some(known)) = (self.given.is_empty(), self.known_texts(&seen.id)) {
+            known.seen = seen.texts();
+        }
+    }
+
+    fn is_held(&self, seen: &SeenTurn) -> bool {
+        let known = KnownTexts::default();
+        (0..seen.inputs.len())
+            .any(|place| self.given.iter().any(|given| self.stands(seen, place, &known, given)))
+    }
+
+    /// Whether the message at this place is that input. Words prove it only where we doubt, and only where they are not
+    /// those of another input.
+    fn stands(&self, seen: &SeenTurn, place: usize, known: &KnownTexts, given: &Given) -> bool {
+        let Some(input) = seen.inputs.get(place) else { return false };
+        match (&input.input, self.echo) {
+            (Some(input), _) => *input == given.waiting.input,
+            (None, Echo::Ids) => false,
+            (None, Echo::TextOnly) => {
+                let before = seen.inputs.iter().take(place);
+                let same = before.filter(|before| before.text == input.text).count();
+                given.state.is_in_doubt()
+                    && given.waiting.reads(&input.text)
+                    && same >= known.count(&input.text)
+            }
+        }
+    }
+
+    pub(super) fn known_texts(&mut self, turn: &TurnId) -> Option<&mut KnownTexts> {
+        match self.turn.as_mut().filter(|current| current.is(turn)) {
+            Some(current) => Some(&mut current.known),
+            None => self.past.iter_mut().find(|past| past.id == *turn).map(|past| &mut past.known),
+        }
+    }
+
+    /// Whether a turn that is over certainly answered nothing of ours. A review that is about to begin, or whose
+    /// announcement is awaited, will use a name that stands in the thread as that of a turn which is over.
+    fn is_nothing_of_ours(&self) -> bool {
+        self.given.is_empty() && self.turn.as_ref().is_none_or(|turn| turn.announced.is_some())
+    }
+
+    /// Inputs in doubt are looked for again when their time comes.
+    pub(super) fn look_again_later(&mut self, now: Moment) {
+        for given in &mut self.given {
+            given.since = now;
+        }
+    }
+
+    /// What Codex was asked for and does not have goes back to where it came from.
+    fn return_unfound(&mut self, out: &mut Vec<Effect>) {
+        let is_unfound = |given: &Given| given.state == GivenState::LookedFor;
+        let (unfound, kept): (Vec<_>, _) =
+            std::mem::take(&mut self.given).into_iter().partition(is_unfound);
+        self.given = kept;
+        for given in unfound.into_iter().rev() {
+            if given.waiting.kind == InputKind::Order {
+                let message = "the connection broke before codex began it; it may or may not run";
+                let failure = Failure::new(FailureClass::ServerGone, message);
+                self.refused(given.waiting.input, failure, out);
+            } else {
+                self.requeue(given, out);
+            }
+        }
+    }
+
+    fn end_if_over(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
+        let Some(turn) = self.turn.as_ref().filter(|turn| turn.ending.is_none()) else { return };
+        let is_at_rest = matches!(view.state, SeenState::Idle | SeenState::NotLoaded);
+        let end = match seen_turn(view, turn).map(|seen| &seen.end) {
+            Some(Some(end)) => end.clone(),
+            _ if is_at_rest && turn.asked_about => {
+                let message = "codex no longer runs this turn, and does not say how it ended";
+                let failure = Failure::new(FailureClass::Unknown { word: None }, message);
+                SaidEnd::Failed(Some(failure))
+            }
+            _ => return,
+        };
+        if self.broken {
+            self.end_turn(now, end, Word::Heard, out);
+        } else {
+            self.end_turn(now, end, Word::Awaited, out);
+        }
+    }
+}
+
+/// The turn in what Codex says. Of a review's two names the announced one is always shown as interrupted.
+pub(super) fn seen_turn<'a>(view: &'a View, turn: &Turn) -> Option<&'a SeenTurn> {
+    let items = view.turns.iter().find(|seen| {
+        turn.is(&seen.id)
+            && (turn.other_name.is_none() || turn.announced.as_ref() != Some(&seen.id))
+    });
+    items.or_else(|| view.turns.iter().find(|seen| turn.is(&seen.id) && seen.end.is_none()))
+}
