@@ -4,6 +4,7 @@
 
 mod approvals;
 mod demo;
+mod faults;
 mod file_changes;
 mod interrupt;
 mod killed_client;
@@ -15,7 +16,7 @@ mod steer;
 mod thread;
 mod thread_opening;
 mod thread_settings;
-mod traps;
+
 mod two_clients;
 mod unknown_request;
 mod wire_log;

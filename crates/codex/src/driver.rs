@@ -34,6 +34,8 @@ pub use kept::KeeperConnector;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
+
 use ostler_model::thread::{Echo, IfBusy, Limits, ServerWanted};
 use ostler_model::{ThreadId, TurnId};
 use tokio::sync::{mpsc, oneshot};
@@ -59,12 +61,26 @@ const QUEUED_UPDATES: usize = 1024;
 #[derive(Debug, Clone)]
 pub struct Driver {
     commands: mpsc::Sender<Command>,
-    server: AppServer,
 }
 
 /// Ends when the driver has ended.
 #[derive(Debug)]
 pub struct DriverTask(JoinHandle<()>);
+
+/// What the driver has from its caller.
+#[derive(Debug, Clone)]
+pub struct DriverSettings {
+    /// Where fresh tokens come from, if another program holds the login.
+    pub tokens: Option<Arc<dyn TokenSource>>,
+    /// The one that the app-server lives in: Codex names the reset of a limit in local time.
+    pub time_zone: TimeZone,
+}
+
+impl Default for DriverSettings {
+    fn default() -> Self {
+        Self { tokens: None, time_zone: TimeZone::UTC }
+    }
+}
 
 /// How a thread is driven, beyond the settings that Codex knows.
 #[derive(Debug, Clone)]
@@ -89,19 +105,18 @@ impl Driver {
     /// Connects, and drives from then on.
     pub async fn start(
         connector: Arc<dyn Connector>,
-        tokens: Option<Arc<dyn TokenSource>>,
+        settings: DriverSettings,
     ) -> Result<(Self, DriverTask), ConnectError> {
         let connection = connector.connect(ServerWanted::Any).await?;
         let (commands, queue) = mpsc::channel(QUEUED_COMMANDS);
-        let server = connection.server.clone();
-        let actor = Actor::new(connector, connection, tokens, queue);
+        let actor = Actor::new(connector, connection, settings, queue);
         let task = tokio::spawn(actor.run());
-        Ok((Self { commands, server }, DriverTask(task)))
+        Ok((Self { commands }, DriverTask(task)))
     }
 
-    /// The connection as it was at the start, for calls that concern no thread.
-    pub fn server(&self) -> &AppServer {
-        &self.server
+    /// The connection, for calls that concern no thread. It is made again if it is gone.
+    pub async fn server(&self) -> Result<AppServer, ConnectError> {
+        Ok(self.connected().await?.server)
     }
 
     pub async fn start_thread(
@@ -170,7 +185,7 @@ impl Driver {
         // One place more, for the last word.
         let (updates, queue) = mpsc::channel(QUEUED_UPDATES + 1);
         let (adopted, done) = oneshot::channel();
-        let thread = opened.id.clone();
+        let thread = Arc::new(opened.clone());
         let adopt = Adopt { opened, on, settings, options, updates, history, adopted };
         // A driver that has ended answers nothing; the thread then says so at its first use.
         if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok() {

@@ -4,12 +4,14 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use ostler_model::thread::{Said, ServerWanted, Signal, What};
 use ostler_model::{AskId, Failure, FailureClass, Moment, ThreadId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use super::DriverSettings;
 use super::command::{Adopt, Command, Connected};
 use super::connector::{ConnectError, Connection, Connector};
 use super::entry::Entry;
@@ -29,6 +31,7 @@ const EARLY_EVENTS: usize = 8192;
 pub(super) struct Actor {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) tokens: Option<Arc<dyn TokenSource>>,
+    pub(super) time_zone: TimeZone,
     commands: mpsc::Receiver<Command>,
     pub(super) link: Link,
     /// Counts connections, because request ids begin anew on each.
@@ -88,13 +91,14 @@ impl Actor {
     pub(super) fn new(
         connector: Arc<dyn Connector>,
         connection: Connection,
-        tokens: Option<Arc<dyn TokenSource>>,
+        settings: DriverSettings,
         commands: mpsc::Receiver<Command>,
     ) -> Self {
         let Connection { server, events } = connection;
         Self {
             connector,
-            tokens,
+            tokens: settings.tokens,
+            time_zone: settings.time_zone,
             commands,
             link: Link::Up { server, events },
             epoch: 1,

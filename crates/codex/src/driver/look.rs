@@ -16,6 +16,7 @@ use crate::protocol::request::thread_history::{
 use crate::protocol::thread::ThreadStatus;
 use crate::protocol::turn::Turn;
 use crate::protocol::words::{ActiveFlag, ThreadState, TurnStatus};
+use crate::thread::failure::failure;
 use crate::thread::item::{translate, user_message};
 
 /// Codex answers within 40 ms, and within 230 ms while it streams at full speed.
@@ -73,7 +74,7 @@ fn state(status: Option<&ThreadStatus>) -> SeenState {
 fn seen(turn: &Turn) -> Option<SeenTurn> {
     let end = match &turn.status {
         Some(TurnStatus::InProgress) | None => None,
-        Some(_) => Some(turn_end(turn, None)),
+        Some(_) => Some(turn_end(turn, |error| failure(error, None))),
     };
     let inputs = turn.items().flatten().filter_map(|item| match &item.body {
         ItemBody::UserMessage(message) => {

@@ -59,13 +59,16 @@ pub enum Signal {
         ask: AskId,
         reason: String,
     },
-    /// What Codex says of the thread when asked.
+    /// What Codex says of the thread when asked. Fed without a question it is how the thread stood when it was opened,
+    /// before any of its events.
     Looked(Result<View, String>),
     /// A step of the running turn that ended while nobody listened; told before `Reopened`.
     Missed {
         turn: TurnId,
         item: Item,
     },
+    /// The events of the new connection may come before this. If that connection is gone again before this is fed, the
+    /// opening failed.
     Reopened(View),
     ReopenFailed {
         failure: Failure,
@@ -75,6 +78,7 @@ pub enum Signal {
     ChildSpoke {
         waiting: bool,
     },
+    /// After all that was said on the connection, and before another one is made.
     Closed {
         reason: String,
     },

@@ -399,7 +399,7 @@ impl Machine {
         let until = now.after(self.limits.interrupt_bound);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
         let Some(interrupt) = turn.interrupt.as_mut().filter(|it| !it.sent) else { return };
-        if let (Some(announced), Link::Up) = (&turn.announced, self.link) {
+        if let (Some(announced), Link::Up, false) = (&turn.announced, self.link, self.broken) {
             interrupt.sent = true;
             interrupt.until = until;
             out.push(Effect::Interrupt { turn: announced.clone() });

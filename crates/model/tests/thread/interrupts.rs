@@ -26,6 +26,14 @@ fn who_interrupted_first_is_told() {
 }
 
 #[test]
+fn a_turn_announced_twice_is_interrupted_once() {
+    let mut rig = Rig::new().running();
+    rig.feed(interrupt());
+
+    assert_eq!(rig.feed(started("t1")), []);
+}
+
+#[test]
 fn a_turn_that_completes_in_spite_of_an_interrupt_is_completed() {
     let mut rig = Rig::new().running();
     rig.feed(interrupt());

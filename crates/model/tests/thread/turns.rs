@@ -49,6 +49,20 @@ fn an_event_of_another_turn_is_not_mixed_in() {
 }
 
 #[test]
+fn what_comes_late_is_not_mixed_into_the_next_turn() {
+    let mut rig = Rig::new().running();
+    rig.feed(completed("t1"));
+    rig.feed(started("t2"));
+    rig.feed(echo("t2", "theirs"));
+
+    let (why, turn) = (StrayReason::Late, Some("t1".into()));
+    let item = Update::Stray { why, turn, item: Some(command("c")) };
+
+    assert_eq!(rig.feed(ends("t1", command("c"))), [Effect::Tell(item)]);
+    assert_eq!(rig.feed(completed("t1")), [stray(StrayReason::Late, "t1")]);
+}
+
+#[test]
 fn a_turn_that_begins_while_another_runs_ends_the_other_and_nothing_is_submitted_between() {
     let mut rig = Rig::new().running();
     rig.feed(send("i2", IfBusy::Queue));

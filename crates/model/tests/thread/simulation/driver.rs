@@ -79,14 +79,16 @@ impl World {
         }
         let is_tick = signal == Signal::Tick;
         let effects = self.machine.step(Moment::from_ms(self.now), signal);
+        let submits = effects.iter().any(|effect| matches!(effect, Effect::Submit { .. }));
         for effect in effects {
             self.tell(|| format!("          {effect:?}"));
-            self.log.effect(&effect, &self.codex.truth);
+            self.log.effect(now, &effect, &self.codex.truth);
             self.perform(effect);
         }
         if is_closed {
             self.log.disconnected();
         }
+        self.log.stepped(now, submits);
         let is_awake = self.machine.wake_at().is_none_or(|at| at > Moment::from_ms(self.now));
         assert!(!is_tick || is_awake, "woken again at once");
     }
