@@ -1,7 +1,7 @@
 //! Opening threads again after a connection, or Codex's memory of a thread, is gone.
 
 use ostler_model::thread::{SeenState, ServerWanted, Signal, View};
-use ostler_model::{Failure, FailureClass, ThreadId};
+use ostler_model::{Failure, FailureClass, ThreadId, TurnId};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -11,7 +11,9 @@ use super::connector::{ConnectError, Connection};
 use super::look::look;
 use super::remembered::Remembered;
 use crate::app_server::AppServer;
+use crate::protocol::request::command::BackgroundTerminalsClean;
 use crate::protocol::request::thread::{ThreadInjectItems, ThreadResume, ThreadUnsubscribe};
+use crate::protocol::request::turn::TurnInterrupt;
 use crate::thread::open::OpenError;
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Notice, Told};
@@ -31,6 +33,8 @@ struct Before {
     has_turns: bool,
     /// The conversation of an ephemeral thread, as items for the model.
     conversation: Option<Vec<Value>>,
+    /// The turn that ran.
+    turn: Option<TurnId>,
 }
 
 impl Actor {
@@ -119,6 +123,7 @@ impl Actor {
 
     fn resume(&mut self, thread: &ThreadId, server: AppServer) {
         let thread = thread.clone();
+        let turn = self.threads.get(&thread).and_then(|entry| entry.machine.turn().cloned());
         let Some(root) = self.root_mut(&thread) else {
             return self.spawn(async move {
                 let rejoined = rejoin_agent(&server, &thread).await;
@@ -126,6 +131,7 @@ impl Actor {
             });
         };
         let before = Before {
+            turn,
             settings: root.settings.clone(),
             has_turns: root.has_turns,
             conversation: root.remembered.as_ref().map(Remembered::items),
@@ -196,10 +202,33 @@ async fn reopen_thread(
             Ok(Reopened { thread: thread.clone(), view })
         }
         Err(OpenError::NotFound { .. }) if !before.has_turns || before.conversation.is_some() => {
-            renew(server, before).await
+            match before.turn.clone() {
+                Some(turn) if is_loaded(server, thread).await => {
+                    Err(abandon(server, thread, turn).await)
+                }
+                _ => renew(server, before).await,
+            }
         }
         Err(error) => Err(refused(&error)),
     }
+}
+
+async fn is_loaded(server: &AppServer, thread: &ThreadId) -> bool {
+    let view = look(server, thread).await;
+    view.is_ok_and(|view| !matches!(view.state, SeenState::NotLoaded | SeenState::Unknown))
+}
+
+/// Codex lets nobody join an ephemeral thread again (0.130.0 to 0.166.0). Its turn would go on unheard, next to the one
+/// that takes its place.
+async fn abandon(server: &AppServer, thread: &ThreadId, turn: TurnId) -> Failure {
+    let interrupt = TurnInterrupt { thread_id: thread.clone(), turn_id: turn };
+    let interrupted = server.call(&interrupt).await.map(drop);
+    let clean = BackgroundTerminalsClean { thread_id: thread.clone() };
+    if let Err(error) = interrupted.and(server.call(&clean).await.map(drop)) {
+        tracing::warn!(%error, %thread, "a turn that nobody hears may still run");
+    }
+    let message = "the connection broke, and codex lets nobody join an ephemeral thread again";
+    Failure::new(FailureClass::ServerGone, message)
 }
 
 /// A thread without a turn has no file, nor has an ephemeral one, so it dies with its process. Nothing is lost by a new

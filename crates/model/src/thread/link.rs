@@ -50,7 +50,7 @@ impl Machine {
         if let Some(turn) = &mut self.turn {
             turn.look_for_stall = false;
             if let Some(interrupt) = &mut turn.interrupt {
-                // It may not have arrived; if the turn runs on, it did not.
+                // It may not have arrived. If the turn still runs when the thread is open again, it has not.
                 interrupt.sent = false;
             }
         }

@@ -1,6 +1,7 @@
 //! How a turn begins, is interrupted, and ends. It ends once.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::mem::Discriminant;
 use std::time::Duration;
 
 use super::effect::{Effect, StrayReason, Update, Withdrawal};
@@ -12,7 +13,7 @@ use super::signal::SaidEnd;
 use super::views::KnownTexts;
 use crate::failure::{Failure, FailureClass};
 use crate::id::{InputId, ItemId, TurnId};
-use crate::item::ItemEnd;
+use crate::item::{ItemBody, ItemEnd};
 use crate::moment::Moment;
 use crate::plan::Plan;
 use crate::turn::{Interrupter, TurnEnd, TurnResult};
@@ -35,7 +36,8 @@ pub(super) struct Turn {
     pub(super) asked_about: bool,
     /// Items that have begun and not ended, in order.
     pub(super) open: Vec<OpenItem>,
-    pub(super) ended: BTreeSet<ItemId>,
+    /// Items that have ended, with the kind of the last one under each id.
+    pub(super) ended: BTreeMap<ItemId, Discriminant<ItemBody>>,
     pub(super) answer: Option<String>,
     pub(super) unmarked_answer: Option<String>,
     pub(super) tool_iterations: u32,
@@ -109,7 +111,7 @@ impl Turn {
             began: now,
             inputs: Vec::new(),
             open: Vec::new(),
-            ended: BTreeSet::new(),
+            ended: BTreeMap::new(),
             answer: None,
             unmarked_answer: None,
             tool_iterations: 0,
@@ -393,8 +395,8 @@ impl Machine {
         }
     }
 
-    /// Sends the interrupt that is wanted, once: Codex does not answer a second one for the same turn (0.130.0 to
-    /// 0.166.0).
+    /// Sends the interrupt that is wanted, once per connection: Codex does not answer a second one for the same turn
+    /// (0.130.0 to 0.166.0).
     pub(super) fn send_interrupt(&mut self, now: Moment, out: &mut Vec<Effect>) {
         let until = now.after(self.limits.interrupt_bound);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };

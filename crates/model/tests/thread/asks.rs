@@ -5,7 +5,8 @@ use std::time::Duration;
 use ostler_model::ask::{Ask, AskKind, FileChangeAsk, FileChangeKind, FileDiff, ToolCallAsk};
 use ostler_model::item::{FileChange, Item, ItemBody};
 use ostler_model::thread::{
-    AskEnd, Deciders, Echo, Effect, Limits, Machine, Signal, Update, What, Withdrawal,
+    AskEnd, Deciders, DecisionRefusal, Echo, Effect, Limits, Machine, Signal, Update, What,
+    Withdrawal,
 };
 use ostler_model::{Decision, Moment};
 
@@ -113,13 +114,17 @@ fn an_ask_that_cannot_be_declined_is_refused() {
     assert_eq!(effects, [opened("a", content), refuse, closed("a", AskEnd::Refused)]);
 }
 
+fn refused(ask: &str, why: DecisionRefusal) -> Effect {
+    Effect::Tell(Update::DecisionRefused { ask: id(ask), by: "ann".into(), why })
+}
+
 #[test]
 fn a_decision_that_is_not_offered_leaves_the_ask_open() {
     let mut rig = Rig::new().running();
     rig.feed(asks("a", command_ask("t1")));
 
     let effects = rig.feed(decides("a", Decision::Session));
-    assert_eq!(effects, [Effect::Tell(Update::DecisionRefused { ask: id("a") })]);
+    assert_eq!(effects, [refused("a", DecisionRefusal::NotOffered)]);
 
     assert_eq!(rig.feed(decides("a", Decision::Deny)), [answer("a", Decision::Deny)]);
 }
@@ -132,7 +137,7 @@ fn the_first_decision_counts() {
 
     let effects = rig.feed(decides("a", Decision::Deny));
 
-    assert_eq!(effects, [Effect::Tell(Update::DecisionRefused { ask: id("a") })]);
+    assert_eq!(effects, [refused("a", DecisionRefusal::Decided { by: "ann".into() })]);
 }
 
 #[test]

@@ -94,6 +94,8 @@ impl Log {
                 self.interrupted_at = Some(now);
             }
             Effect::Reopen { .. } => {
+                // What was written to a connection that broke may not have arrived, so it may be said again.
+                self.interrupted.clear();
                 assert!(!std::mem::replace(&mut self.reopening, true), "opened twice at a time");
             }
             Effect::Tell(update) => self.update(update, truth),
