@@ -50,6 +50,7 @@ impl Machine {
             turn.supersede(|body| matches!(body, ItemBody::AgentMessage(_)), out);
         }
         turn.retrying = None;
+        turn.note_answer(&item.body);
         let update = Update::ItemBegan { turn: turn.id.clone(), item: item.clone() };
         out.push(Effect::Tell(update));
         turn.open.push(OpenItem { item, text: String::new() });
@@ -71,6 +72,9 @@ impl Machine {
             return out.push(stray_item(StrayReason::Duplicate, id, item));
         }
         turn.retrying = None;
+        if matches!(item.body, ItemBody::AgentMessage(_)) {
+            turn.note_answer(&item.body);
+        }
         let at = turn.open.iter().position(|open| open.item.id == item.id);
         let text = at.map(|at| turn.open.remove(at).text).unwrap_or_default();
         if let ItemBody::AgentMessage(message) = &item.body
@@ -104,6 +108,7 @@ impl Machine {
             return out.push(super::turns::stray(StrayReason::Duplicate, id));
         }
         turn.retrying = None;
+        turn.unanswered.clear();
         if kind == DeltaKind::Message {
             match turn.open.iter_mut().find(|open| open.item.id == item) {
                 Some(open) => open.text.push_str(&text),
@@ -198,6 +203,13 @@ impl Turn {
     /// Up to 0.142.5 the beginning and the end of a review have one id, and are two items all the same.
     fn has_ended(&self, item: &Item) -> bool {
         self.ended.get(&item.id) == Some(&discriminant(&item.body))
+    }
+
+    /// The model has gone on behind the inputs so far.
+    fn note_answer(&mut self, body: &ItemBody) {
+        if !matches!(body, ItemBody::UserMessage(_)) {
+            self.unanswered.clear();
+        }
     }
 
     /// Ends an item and takes from it what the result of the turn needs.

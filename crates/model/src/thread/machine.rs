@@ -211,6 +211,7 @@ impl Machine {
                 let ours = current.filter(|current| turn.is_none_or(|turn| current.is(&turn)));
                 if let (Some(current), Some(call)) = (ours, call) {
                     current.usage.add(call, thread, context_window);
+                    current.unanswered.clear();
                     let update = Update::Usage { turn: current.id.clone(), usage: current.usage };
                     out.push(Effect::Tell(update));
                 }

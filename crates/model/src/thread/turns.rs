@@ -30,6 +30,8 @@ pub(super) struct Turn {
     pub(super) announced: Option<TurnId>,
     pub(super) began: Moment,
     pub(super) inputs: Vec<InputId>,
+    /// Inputs behind which nothing of the model's has come yet.
+    pub(super) unanswered: Vec<InputId>,
     /// The user's messages that are accounted for, ours and others'.
     pub(super) known: KnownTexts,
     /// Codex was asked about the thread when this turn had begun: the answer speaks of it.
@@ -110,6 +112,7 @@ impl Turn {
             other_name: None,
             began: now,
             inputs: Vec::new(),
+            unanswered: Vec::new(),
             open: Vec::new(),
             ended: BTreeMap::new(),
             answer: None,
@@ -148,6 +151,7 @@ impl Turn {
         TurnResult {
             turn: self.id,
             inputs: self.inputs,
+            unanswered: if end == TurnEnd::Completed { self.unanswered } else { Vec::new() },
             end,
             final_answer: self.answer.or(self.unmarked_answer),
             tool_iterations: self.tool_iterations,

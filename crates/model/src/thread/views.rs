@@ -126,6 +126,9 @@ impl Machine {
         self.turn = Some(Turn::new(seen.id.clone(), now, now));
         self.take_held(seen, out);
         let Some(mut turn) = self.turn.take() else { return };
+        if !seen.items.is_empty() {
+            turn.unanswered.clear();
+        }
         for item in &seen.items {
             turn.close(OpenItem::told(item.clone()), ItemEnd::Reported, out);
         }
