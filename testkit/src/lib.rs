@@ -4,6 +4,7 @@
 
 mod client;
 mod codex;
+mod cut;
 mod driven;
 pub mod reader;
 mod stage;
@@ -11,6 +12,7 @@ mod terminal;
 
 pub use client::{Client, Question};
 pub use codex::{OLDEST, VERSIONS, codex_binary};
+pub use cut::CutConnector;
 pub use driven::{Driven, DrivenThread};
 pub use stage::{KeptCodex, Stage};
 pub use terminal::Terminal;

@@ -327,7 +327,7 @@ impl Actor {
 
     /// While we do not listen to Codex, only turns that shall end are looked after.
     fn wake_of(&self, entry: &Entry) -> Option<Moment> {
-        let listens = self.outbox.is_empty() || entry.machine.is_ending();
+        let listens = self.outbox.is_empty() || entry.machine.is_stopping();
         entry.machine.wake_at().filter(|_| listens)
     }
 

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use backon::{ExponentialBuilder, Retryable};
 use ostler_model::ThreadId;
 use ostler_model::thread::Signal;
 
@@ -22,6 +23,12 @@ const READ_DEADLINE: Duration = Duration::from_secs(10);
 /// Deeper than any nesting that Codex allows; a cycle must not hang us.
 const DEEPEST: usize = 32;
 
+/// Some seconds in all, and most of the tries at once.
+fn asking_again() -> ExponentialBuilder {
+    let first = ExponentialBuilder::default().with_min_delay(Duration::from_millis(20));
+    first.with_max_delay(Duration::from_secs(2)).with_max_times(10)
+}
+
 impl Actor {
     /// An event of a thread that nobody opened here.
     pub(super) fn hear_unknown(&mut self, thread: ThreadId, event: Event) {
@@ -35,7 +42,9 @@ impl Actor {
         let Some(server) = self.server().cloned() else { return };
         self.spawn(async move {
             let read = ThreadRead { thread_id: thread.clone(), include_turns: false };
-            let answer = server.call_within(&read, READ_DEADLINE).await;
+            let ask = || server.call_within(&read, READ_DEADLINE);
+            // A sub-agent may speak before Codex would tell of it (0.130.0).
+            let answer = ask.retry(asking_again()).await;
             Done::Child(thread, answer.ok().map(|answer| Box::new(answer.thread)))
         });
     }

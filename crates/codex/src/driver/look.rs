@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use ostler_model::item::Outcome;
 use ostler_model::thread::{SaidEnd, SeenInput, SeenState, SeenTurn, View};
-use ostler_model::{InputId, ThreadId};
+use ostler_model::{InputId, Item, ThreadId};
 
 use super::hear::turn_end;
-use super::missed::ListedItems;
 use crate::app_server::{AppServer, CallError};
 use crate::peer::RequestError;
 use crate::protocol::ItemBody;
@@ -27,17 +27,6 @@ const TURNS: u32 = 10;
 
 /// How the thread stands, and its last turns. What Codex cannot tell (a thread without turns, an ephemeral one) is left out.
 pub(super) async fn look(server: &AppServer, thread: &ThreadId) -> Result<View, String> {
-    look_closely(server, thread).await.map(|looked| looked.view)
-}
-
-/// The same, with the items of the last turns.
-#[derive(Debug, Default)]
-pub(super) struct Looked {
-    pub(super) view: View,
-    pub(super) items: Vec<ListedItems>,
-}
-
-pub(super) async fn look_closely(server: &AppServer, thread: &ThreadId) -> Result<Looked, String> {
     let read = ThreadRead { thread_id: thread.clone(), include_turns: false };
     let answer =
         server.call_within(&read, LOOK_DEADLINE).await.map_err(|error| error.to_string())?;
@@ -57,7 +46,6 @@ pub(super) async fn look_closely(server: &AppServer, thread: &ThreadId) -> Resul
         }
         Err(error) => return Err(error.to_string()),
     };
-    let items = turns.iter().filter_map(listed).collect();
     let mut turns: Vec<SeenTurn> = turns.iter().rev().filter_map(seen).collect();
     let failed = status.as_ref().is_some_and(|it| it.state == ThreadState::SystemError);
     if let Some(last) = turns.last_mut().filter(|_| failed)
@@ -66,7 +54,7 @@ pub(super) async fn look_closely(server: &AppServer, thread: &ThreadId) -> Resul
         // Up to 0.142.5 a failed turn stands as completed in the history; only the thread's state tells.
         last.end = Some(SaidEnd::Failed(None));
     }
-    Ok(Looked { view: View { state: state(status.as_ref()), turns }, items })
+    Ok(View { state: state(status.as_ref()), turns })
 }
 
 fn state(status: Option<&ThreadStatus>) -> SeenState {
@@ -83,11 +71,6 @@ fn state(status: Option<&ThreadStatus>) -> SeenState {
     }
 }
 
-fn listed(turn: &Turn) -> Option<ListedItems> {
-    let items = turn.items().flatten().map(|item| translate(&item)).collect();
-    Some(ListedItems { turn: turn.id.clone()?, items })
-}
-
 fn seen(turn: &Turn) -> Option<SeenTurn> {
     let end = match &turn.status {
         Some(TurnStatus::InProgress) | None => None,
@@ -100,5 +83,16 @@ fn seen(turn: &Turn) -> Option<SeenTurn> {
         }
         _ => None,
     });
-    Some(SeenTurn { id: turn.id.clone()?, end, inputs: inputs.collect() })
+    let items = turn.items().flatten().map(|item| translate(&item));
+    let items = items.filter(|item| !matches!(item.body, ostler_model::ItemBody::UserMessage(_)));
+    Some(SeenTurn {
+        id: turn.id.clone()?,
+        end,
+        inputs: inputs.collect(),
+        items: items.filter(|item| !is_running(item)).collect(),
+    })
+}
+
+fn is_running(item: &Item) -> bool {
+    item.clone().outcome_mut().is_some_and(|outcome| *outcome == Outcome::Running)
 }

@@ -5,9 +5,8 @@
 
 use std::collections::HashSet;
 
-use ostler_model::item::Outcome;
 use ostler_model::thread::Update;
-use ostler_model::{Item, ItemBody, ItemId, TurnId};
+use ostler_model::{Item, ItemBody, ItemId};
 
 use crate::protocol::CodexVersion;
 use crate::protocol::versions::R0_166_0;
@@ -46,9 +45,9 @@ impl ToldItems {
         let mut texts = self.texts.clone();
         let mut open_message = self.open_message.clone();
         let mut missing = Vec::new();
-        for mut item in listed {
+        for item in listed {
             if has_own_ids {
-                if !self.ended.contains(&item.id) && is_over(&mut item) {
+                if !self.ended.contains(&item.id) {
                     missing.push(item);
                 }
                 continue;
@@ -68,18 +67,6 @@ impl ToldItems {
 
 fn is_message(item: &Item) -> bool {
     matches!(item.body, ItemBody::AgentMessage(_))
-}
-
-/// A list also has what is still under way.
-fn is_over(item: &mut Item) -> bool {
-    item.outcome_mut().is_none_or(|outcome| *outcome != Outcome::Running)
-}
-
-/// The items of one turn as Codex lists them.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ListedItems {
-    pub(super) turn: TurnId,
-    pub(super) items: Vec<Item>,
 }
 
 #[cfg(test)]
@@ -114,12 +101,8 @@ mod tests {
     #[test]
     fn what_was_told_is_not_told_again() {
         let version = CodexVersion::parse("0.166.0").unwrap();
-        let listed = vec![
-            message("a", "First."),
-            message("b", "Second."),
-            command("c", Outcome::Succeeded),
-            command("d", Outcome::Running),
-        ];
+        let listed =
+            vec![message("a", "First."), message("b", "Second."), command("c", Outcome::Succeeded)];
 
         let missing = told().missing(listed, &version);
 

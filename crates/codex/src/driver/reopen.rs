@@ -1,18 +1,19 @@
 //! Opening threads again after a connection, or Codex's memory of a thread, is gone.
 
-use ostler_model::thread::{Said, SeenState, ServerWanted, Signal, What};
-use ostler_model::{Failure, FailureClass, ThreadId};
+use ostler_model::thread::{SeenState, ServerWanted, Signal, View};
+use ostler_model::{Failure, FailureClass, ThreadId, TurnId};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::actor::{Actor, Done, Link};
 use super::command::Connected;
 use super::connector::{ConnectError, Connection};
-use super::look::{Looked, look_closely};
-use super::missed::ListedItems;
+use super::look::look;
 use super::remembered::Remembered;
 use crate::app_server::AppServer;
+use crate::protocol::request::command::BackgroundTerminalsClean;
 use crate::protocol::request::thread::{ThreadInjectItems, ThreadResume, ThreadUnsubscribe};
+use crate::protocol::request::turn::TurnInterrupt;
 use crate::thread::open::OpenError;
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Notice, Told};
@@ -22,7 +23,7 @@ use crate::thread::{Notice, Told};
 pub(super) struct Reopened {
     /// Another one than before if Codex had nothing of the old one.
     thread: ThreadId,
-    looked: Looked,
+    view: View,
 }
 
 /// What a thread is opened again with.
@@ -32,6 +33,8 @@ struct Before {
     has_turns: bool,
     /// The conversation of an ephemeral thread, as items for the model.
     conversation: Option<Vec<Value>>,
+    /// The turn that ran.
+    turn: Option<TurnId>,
 }
 
 impl Actor {
@@ -120,6 +123,7 @@ impl Actor {
 
     fn resume(&mut self, thread: &ThreadId, server: AppServer) {
         let thread = thread.clone();
+        let turn = self.threads.get(&thread).and_then(|entry| entry.machine.turn().cloned());
         let Some(root) = self.root_mut(&thread) else {
             self.spawn(async move {
                 let rejoined = rejoin_agent(&server, &thread).await;
@@ -128,6 +132,7 @@ impl Actor {
             return;
         };
         let before = Before {
+            turn,
             settings: root.settings.clone(),
             has_turns: root.has_turns,
             conversation: root.remembered.as_ref().map(Remembered::items),
@@ -144,11 +149,11 @@ impl Actor {
         reopened: Result<Reopened, Failure>,
     ) {
         match reopened {
-            Ok(Reopened { thread: now, looked: Looked { view, items } }) => {
+            Ok(Reopened { thread: now, view }) => {
                 if now != *thread {
                     self.rename(thread, &now);
                 }
-                self.tell_missed(&now, items);
+                self.tell_missed(&now, &view);
                 self.step(&now, Signal::Reopened(view));
             }
             Err(failure) => self.step(thread, Signal::ReopenFailed { failure }),
@@ -156,14 +161,13 @@ impl Actor {
     }
 
     /// Steps of the running turn that ended while nobody listened.
-    fn tell_missed(&mut self, thread: &ThreadId, listed: Vec<ListedItems>) {
+    fn tell_missed(&mut self, thread: &ThreadId, view: &View) {
         let Some(version) = self.server().map(|server| server.version().clone()) else { return };
         let Some(entry) = self.threads.get(thread) else { return };
         let Some(turn) = entry.machine.turn().cloned() else { return };
-        let Some(ours) = listed.into_iter().find(|listed| listed.turn == turn) else { return };
-        for item in entry.told.missing(ours.items, &version) {
-            let what = What::ItemCompleted(item);
-            self.step(thread, Signal::Codex(Said { turn: Some(turn.clone()), what }));
+        let Some(seen) = view.turns.iter().find(|seen| seen.id == turn) else { return };
+        for item in entry.told.missing(seen.items.clone(), &version) {
+            self.step(thread, Signal::Missed { turn: turn.clone(), item });
         }
     }
 
@@ -195,14 +199,37 @@ async fn reopen_thread(
 ) -> Result<Reopened, Failure> {
     match server.resume_thread(thread, &before.settings).await {
         Ok(_) => {
-            let looked = look_closely(server, thread).await.unwrap_or_default();
-            Ok(Reopened { thread: thread.clone(), looked })
+            let view = look(server, thread).await.unwrap_or_default();
+            Ok(Reopened { thread: thread.clone(), view })
         }
         Err(OpenError::NotFound { .. }) if !before.has_turns || before.conversation.is_some() => {
-            renew(server, before).await
+            match before.turn.clone() {
+                Some(turn) if is_loaded(server, thread).await => {
+                    Err(abandon(server, thread, turn).await)
+                }
+                _ => renew(server, before).await,
+            }
         }
         Err(error) => Err(refused(&error)),
     }
+}
+
+async fn is_loaded(server: &AppServer, thread: &ThreadId) -> bool {
+    let view = look(server, thread).await;
+    view.is_ok_and(|view| !matches!(view.state, SeenState::NotLoaded | SeenState::Unknown))
+}
+
+/// Codex lets nobody join an ephemeral thread again (0.130.0 to 0.166.0). Its turn would go on unheard, next to the one
+/// that takes its place.
+async fn abandon(server: &AppServer, thread: &ThreadId, turn: TurnId) -> Failure {
+    let interrupt = TurnInterrupt { thread_id: thread.clone(), turn_id: turn };
+    let interrupted = server.call(&interrupt).await.map(drop);
+    let clean = BackgroundTerminalsClean { thread_id: thread.clone() };
+    if let Err(error) = interrupted.and(server.call(&clean).await.map(drop)) {
+        tracing::warn!(%error, %thread, "a turn that nobody hears may still run");
+    }
+    let message = "the connection broke, and codex lets nobody join an ephemeral thread again";
+    Failure::new(FailureClass::ServerGone, message)
 }
 
 /// A thread without a turn has no file, nor has an ephemeral one, so it dies with its process. Nothing is lost by a new
@@ -215,22 +242,22 @@ async fn renew(server: &AppServer, before: &Before) -> Result<Reopened, Failure>
         let injected = server.call(&inject).await;
         injected.map_err(|error| refused(&OpenError::from_call_on(&opened.id, error)))?;
     }
-    Ok(Reopened { thread: opened.id, looked: Looked::default() })
+    Ok(Reopened { thread: opened.id, view: View::default() })
 }
 
 /// A sub-agent that is still loaded is only listened to again; one that is not died with its app-server, and loading it
 /// is its parent's business.
 async fn rejoin_agent(server: &AppServer, agent: &ThreadId) -> Result<Reopened, Failure> {
     let gone = |reason: String| Failure::new(FailureClass::ServerGone, reason);
-    let looked = look_closely(server, agent).await.map_err(gone)?;
-    if matches!(looked.view.state, SeenState::NotLoaded | SeenState::Unknown) {
-        return Ok(Reopened { thread: agent.clone(), looked });
+    let view = look(server, agent).await.map_err(gone)?;
+    if matches!(view.state, SeenState::NotLoaded | SeenState::Unknown) {
+        return Ok(Reopened { thread: agent.clone(), view });
     }
     let joined = server.call(&ThreadResume::new(agent.clone())).await;
     joined.map_err(|error| gone(error.to_string()))?;
     // What happened between the look and the joining would be missed.
-    let looked = look_closely(server, agent).await.map_err(gone)?;
-    Ok(Reopened { thread: agent.clone(), looked })
+    let view = look(server, agent).await.map_err(gone)?;
+    Ok(Reopened { thread: agent.clone(), view })
 }
 
 fn refused(error: &OpenError) -> Failure {

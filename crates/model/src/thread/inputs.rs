@@ -453,6 +453,7 @@ impl Machine {
         let input = self.given.remove(at).waiting.input;
         if let Some(current) = self.turn.as_mut().filter(|current| current.id == turn) {
             current.inputs.push(input.clone());
+            current.unanswered.push(input.clone());
         }
         out.push(Effect::Tell(Update::InputTaken { input, turn }));
     }

@@ -118,7 +118,7 @@ impl Machine {
     }
 
     /// Whether the turn that runs is to end soon.
-    pub fn is_ending(&self) -> bool {
+    pub fn is_stopping(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.interrupt.is_some() || turn.ending.is_some())
     }
 
@@ -162,6 +162,7 @@ impl Machine {
             Signal::AnswerLost { ask, reason } => self.answer_lost(&ask, reason, out),
             Signal::Looked(view) => self.looked(now, view, out),
             Signal::Reopened(view) => self.reopened(now, &view, out),
+            Signal::Missed { turn, item } => self.item_completed(now, Some(turn), item, out),
             Signal::ReopenFailed { failure } => self.reopen_failed(now, failure, out),
             Signal::ChildSpoke { waiting } => self.child_spoke(now, waiting),
             Signal::Closed { reason } => self.closed(reason, out),
@@ -216,6 +217,7 @@ impl Machine {
                 let ours = current.filter(|current| turn.is_none_or(|turn| current.is(&turn)));
                 if let (Some(current), Some(call)) = (ours, call) {
                     current.usage.add(call, thread, context_window);
+                    current.unanswered.clear();
                     let update = Update::Usage { turn: current.id.clone(), usage: current.usage };
                     out.push(Effect::Tell(update));
                 }

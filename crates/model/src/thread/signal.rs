@@ -62,6 +62,11 @@ pub enum Signal {
     /// What Codex says of the thread when asked. Fed without a question it is how the thread stood when it was opened,
     /// before any of its events.
     Looked(Result<View, String>),
+    /// A step of the running turn that ended while nobody listened; told before `Reopened`.
+    Missed {
+        turn: TurnId,
+        item: Item,
+    },
     /// The events of the new connection may come before this. If that connection is gone again before this is fed, the
     /// opening failed.
     Reopened(View),
@@ -202,7 +207,7 @@ pub enum SaidEnd {
 }
 
 /// What Codex says of a thread when asked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct View {
     pub state: SeenState,
     /// The last few turns, oldest first.
@@ -228,12 +233,14 @@ impl SeenState {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SeenTurn {
     pub id: TurnId,
     /// None while it runs.
     pub end: Option<SaidEnd>,
     pub inputs: Vec<SeenInput>,
+    /// Its steps as far as they are over, without the inputs.
+    pub items: Vec<Item>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

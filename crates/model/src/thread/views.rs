@@ -6,11 +6,13 @@
 
 use super::effect::{Effect, Update};
 use super::inputs::{Echo, Given, GivenState};
+use super::items::OpenItem;
 use super::machine::Machine;
 use super::signal::{InputKind, SaidEnd, SeenState, SeenTurn, View};
 use super::turns::{Turn, Word};
 use crate::failure::{Failure, FailureClass};
 use crate::id::TurnId;
+use crate::item::ItemEnd;
 use crate::moment::Moment;
 
 /// The words of the user's messages of a turn, where words are all by which Codex lets us know an input again: the same
@@ -124,6 +126,12 @@ impl Machine {
         self.turn = Some(Turn::new(seen.id.clone(), now, now));
         self.take_held(seen, out);
         let Some(mut turn) = self.turn.take() else { return };
+        if !seen.items.is_empty() {
+            turn.unanswered.clear();
+        }
+        for item in &seen.items {
+            turn.close(OpenItem::told(item.clone()), ItemEnd::Reported, out);
+        }
         let end = turn.end(end);
         self.remember(seen.id.clone(), KnownTexts { seen: seen.texts(), ..KnownTexts::default() });
         let result = Box::new(turn.result(now, end, false));

@@ -273,7 +273,12 @@ fn where_codex_keeps_no_ids_the_words_are_those_of_one_input_only() {
     rig.feed(send("same", IfBusy::Steer));
     rig.feed(failed("same", GiveFailure::InDoubt));
     rig.feed(completed("t1"));
-    let turn = |inputs| SeenTurn { id: "t1".into(), end: Some(SaidEnd::Completed), inputs };
+    let turn = |inputs| SeenTurn {
+        id: "t1".into(),
+        end: Some(SaidEnd::Completed),
+        inputs,
+        items: Vec::new(),
+    };
     let once = view(SeenState::Idle, vec![turn(vec![nameless("same")])]);
     let twice = view(SeenState::Idle, vec![turn(vec![nameless("same"), nameless("same")])]);
     let mut other = rig.clone();

@@ -148,7 +148,7 @@ pub(crate) fn seen(turn: &str, end: Option<SaidEnd>, inputs: &[&str]) -> SeenTur
         input: Some(InputId::new(*input)),
         text: format!("text of {input}"),
     };
-    SeenTurn { id: turn.into(), end, inputs: inputs.iter().map(seen).collect() }
+    SeenTurn { id: turn.into(), end, inputs: inputs.iter().map(seen).collect(), items: Vec::new() }
 }
 
 pub(crate) fn failure(class: FailureClass, message: &str) -> Failure {

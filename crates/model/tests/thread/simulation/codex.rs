@@ -104,7 +104,7 @@ impl Codex {
     /// Begins a turn that takes these inputs at once; Codex has them from now on.
     pub(crate) fn begin(&mut self, inputs: Vec<(Option<InputId>, String)>) -> TurnId {
         let id = TurnId::new(self.name("turn"));
-        let seen = SeenTurn { id: id.clone(), end: None, inputs: Vec::new() };
+        let seen = SeenTurn { id: id.clone(), end: None, inputs: Vec::new(), items: Vec::new() };
         self.history.push(seen);
         self.truth.name_turn(&id, &id);
         for (input, text) in &inputs {
@@ -120,8 +120,18 @@ impl Codex {
     fn begin_review(&mut self, input: &InputId) -> TurnId {
         let (announced, id) = (TurnId::new(self.name("review")), TurnId::new(self.name("turn")));
         let over = Some(SaidEnd::Interrupted);
-        self.history.push(SeenTurn { id: announced.clone(), end: over, inputs: Vec::new() });
-        self.history.push(SeenTurn { id: id.clone(), end: None, inputs: Vec::new() });
+        self.history.push(SeenTurn {
+            id: announced.clone(),
+            end: over,
+            inputs: Vec::new(),
+            items: Vec::new(),
+        });
+        self.history.push(SeenTurn {
+            id: id.clone(),
+            end: None,
+            inputs: Vec::new(),
+            items: Vec::new(),
+        });
         self.truth.name_turn(&id, &announced);
         self.truth.keep(input);
         let mut running = Running::new(id.clone(), announced, Vec::new());

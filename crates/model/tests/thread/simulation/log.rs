@@ -140,7 +140,8 @@ impl Log {
             Update::AskClosed { ask, .. } => {
                 assert!(self.asks.remove(ask), "{ask} closed and not open");
             }
-            Update::Disconnected { .. } => {}
+            // On another connection an interrupt may be sent again: the one before may not have arrived.
+            Update::Disconnected { .. } => self.interrupted.clear(),
             Update::InputTaken { input, turn } => {
                 self.owes(input);
                 // The echo may come before the answer.
