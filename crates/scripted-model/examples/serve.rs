@@ -16,7 +16,8 @@ use ostler_scripted_model::{ProviderLimits, Script, ScriptedModel};
 
 const MARK: &str = "# Written by the scripted model.\n";
 
-fn main() -> Result<(), Box<dyn Error>> {
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let (Some(script), Some(home)) = (arguments.next(), arguments.next()) else {
         return Err("give a script and a folder for CODEX_HOME".into());
@@ -34,7 +35,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     fs::write(&config, format!("{MARK}{}", model.codex_config(&limits)))?;
     println!("{} serves; CODEX_HOME={}", model.base_url(), home.display());
-    loop {
-        std::thread::park();
-    }
+    std::future::pending().await
 }

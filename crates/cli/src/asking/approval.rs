@@ -1,5 +1,7 @@
 //! Yes or no, and for how long.
 
+use std::borrow::Cow;
+
 use ostler_model::Decision;
 use ostler_model::decision::Remember;
 
@@ -93,7 +95,7 @@ impl Approval {
 fn always(remember: &Remember) -> (&'static [&'static str], String) {
     match remember {
         Remember::CommandPrefix(words) => {
-            let prefix = words.join(" ");
+            let prefix = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
             let text = format!("always: every command that begins with `{}`", safe(&prefix));
             (&["a", "b"], format!("{text}, until you change Codex's rules"))
         }
@@ -108,6 +110,15 @@ fn always(remember: &Remember) -> (&'static [&'static str], String) {
         Remember::Tool => {
             (&["a"], "always: this tool, until you change Codex's settings".to_owned())
         }
+    }
+}
+
+/// A word as a shell would have to read it, so that one is not taken for several.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |it: char| it.is_alphanumeric() || "_-./=:@%+,".contains(it);
+    match word.chars().all(is_plain) && !word.is_empty() {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', "'\\''"))),
     }
 }
 
@@ -158,7 +169,8 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_shown_before_it_is_chosen() {
-        let prefix = Decision::Always(Remember::CommandPrefix(vec!["npm".into(), "test".into()]));
+        let prefix =
+            Decision::Always(Remember::CommandPrefix(vec!["npm".into(), "it's all".into()]));
         let host = |allowed| Decision::Always(Remember::Host { host: "a.b".into(), allowed });
         let offers = [Decision::Once, prefix.clone(), host(true), host(false), Decision::Deny];
         let approval = Approval::new(&offers, Besides { view: true, later: true });
@@ -166,7 +178,7 @@ mod tests {
         assert_eq!(
             plain(&approval),
             [
-                "[a] always: every command that begins with `npm test`, until you change Codex's rules",
+                "[a] always: every command that begins with `npm 'it'\\''s all'`, until you change Codex's rules",
                 "[h] always: connections to a.b, until you change Codex's rules",
                 "[x] never: connections to a.b, until you change Codex's rules",
                 "[y] yes, once  [n] no [why]  [v] view all  [d] later",

@@ -195,9 +195,15 @@ pub(crate) struct AskShown {
     pub(crate) files: Vec<FileShown>,
     pub(crate) cwd: Option<String>,
     pub(crate) reason: Option<String>,
-    /// More to know, each with its name.
-    pub(crate) details: Vec<(String, String)>,
+    /// More to know.
+    pub(crate) details: Vec<DetailShown>,
     pub(crate) choices: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct DetailShown {
+    pub(crate) name: String,
+    pub(crate) text: String,
 }
 
 /// What the turn came to.
@@ -251,6 +257,12 @@ pub(crate) struct ResultShown {
     pub(crate) declined: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) usage: Option<Usage>,
+}
+
+impl DetailShown {
+    pub(crate) fn new(name: &str, text: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), text: text.into() }
+    }
 }
 
 impl From<Shown> for Line {

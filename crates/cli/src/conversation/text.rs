@@ -71,12 +71,16 @@ impl Writer {
         let name = line.agent.as_ref().map(|agent| agent.name.as_deref().unwrap_or("agent"));
         // Writing into a String cannot fail.
         let _written: std::fmt::Result = self.write(&line.shown, name, &mut out);
+        if !out.is_empty() && !matches!(line.shown, Shown::Output { .. }) {
+            self.commands.interrupt();
+        }
         out
     }
 
     /// A question as it is put to the person, cut or whole.
     pub(super) fn ask(&mut self, ask: &AskShown, extent: Extent) -> String {
         let mut out = self.end_line().to_owned();
+        self.commands.interrupt();
         self.asked.extend(ask.files.iter().cloned());
         let _written: std::fmt::Result = self.write_ask(&mut out, ask, extent);
         out

@@ -36,7 +36,7 @@ impl Writer {
         writeln!(out, "{YELLOW}▌{YELLOW:#} {BOLD}{}{BOLD:#}", safe(&ask.what))?;
         let known = [("run", &ask.command), ("in", &ask.cwd), ("why", &ask.reason)];
         let known = known.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?)));
-        let more = ask.details.iter().map(|(name, text)| (name.as_str(), text));
+        let more = ask.details.iter().map(|detail| (detail.name.as_str(), &detail.text));
         for (name, text) in known.chain(more) {
             field(out, name, text, extent)?;
         }
@@ -48,7 +48,7 @@ impl Writer {
 /// Whether something of the question is left out when it is cut.
 pub(crate) fn is_cut(ask: &AskShown) -> bool {
     let texts = ask.command.iter().chain(&ask.reason);
-    let mut texts = texts.chain(ask.details.iter().map(|(_, text)| text));
+    let mut texts = texts.chain(ask.details.iter().map(|detail| &detail.text));
     texts.any(|text| {
         text.lines().count() > LINES
             || text.lines().any(|line| line.chars().count() > LINE_CHARACTERS)

@@ -25,6 +25,8 @@ struct Running {
     command: String,
     is_named: bool,
     lines: usize,
+    /// How much of the output has come in pieces.
+    bytes: usize,
     /// The line that has not ended yet.
     partial: String,
 }
@@ -38,6 +40,7 @@ impl Commands {
             command: command.to_owned(),
             is_named: false,
             lines: 0,
+            bytes: 0,
             partial: String::new(),
         });
     }
@@ -50,6 +53,11 @@ impl Commands {
         self.running.last().map(|running| running.command.as_str())
     }
 
+    /// Something else stands on the screen below the last output.
+    pub(super) fn interrupt(&mut self) {
+        self.last = None;
+    }
+
     /// The lines that are whole now.
     pub(super) fn output(&mut self, item: &str, delta: &str) -> String {
         let is_last = self.last.as_deref() == Some(item);
@@ -57,6 +65,7 @@ impl Commands {
             return String::new();
         };
         running.partial.push_str(delta);
+        running.bytes += delta.len();
         let Some(end) = running.partial.rfind('\n') else { return String::new() };
         let rest = running.partial.split_off(end + 1);
         let whole = std::mem::replace(&mut running.partial, rest);
@@ -96,6 +105,7 @@ impl Commands {
                     }
                     running.lines += 1;
                 }
+                out.push_str(&unheard(output, running.bytes));
                 running.lines
             }
             // What was cut on the way is in the whole.
@@ -122,6 +132,8 @@ impl Commands {
 pub(super) fn end(status: &str, exit_code: Option<i64>, duration_ms: Option<u64>) -> String {
     let (mark, end) = match (status, exit_code) {
         ("completed", Some(0) | None) => (GREEN, "ok".to_owned()),
+        // Codex's word for a command that was ended from outside.
+        ("completed" | "failed", Some(..0)) => (RED, "killed".to_owned()),
         ("completed" | "failed", Some(code)) => (RED, format!("exit {code}")),
         (status, _) => (RED, safe(status).into_owned()),
     };
@@ -130,6 +142,18 @@ pub(super) fn end(status: &str, exit_code: Option<i64>, duration_ms: Option<u64>
         _ => format!(", {} s", ms / 1000),
     });
     format!("{mark}{end}{mark:#}{DIM}{}{DIM:#}", took.unwrap_or_default())
+}
+
+/// Codex does not send what a command says before it listens, but the whole output has it (0.142.5, 0.166.0).
+fn unheard(output: &str, heard_bytes: usize) -> String {
+    let missing = output.len().checked_sub(heard_bytes).and_then(|end| output.get(..end));
+    let missing = missing.unwrap_or_default();
+    if missing.trim().is_empty() {
+        return String::new();
+    }
+    let mut out = format!("{DIM}│ and before all that:{DIM:#}\n");
+    out.extend(missing.lines().take(OUTPUT_LINES).map(output_line));
+    out
 }
 
 fn headline(command: &str) -> String {

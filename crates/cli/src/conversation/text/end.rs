@@ -48,7 +48,9 @@ fn explain(out: &mut String, error: &ErrorShown) -> std::fmt::Result {
         writeln!(out, "  the allowance comes back at {at}")?;
     }
     writeln!(out, "  {}", safe(&error.advice))?;
-    if let Some(evidence) = &error.evidence {
+    // In other failures the model's server or Codex has said why, and its log only distracts.
+    let may_tell = ["server_gone", "unknown", "sandbox"].contains(&error.class.as_str());
+    if let Some(evidence) = error.evidence.as_ref().filter(|_| may_tell) {
         writeln!(out, "  {DIM}the last that Codex wrote to stderr:{DIM:#}")?;
         let skipped = evidence.lines().count().saturating_sub(EVIDENCE_LINES);
         for line in evidence.lines().skip(skipped) {

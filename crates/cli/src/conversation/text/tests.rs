@@ -87,6 +87,16 @@ fn output_is_shown_while_it_comes_and_not_again_at_the_end() {
 }
 
 #[test]
+fn the_beginning_that_codex_did_not_send_is_shown_at_the_end() {
+    let shown = plain(&[
+        command("c", "make"),
+        output("c", "two\n"),
+        done("c", "make", "completed", Some(0), "one\ntwo\n"),
+    ]);
+    assert_eq!(shown, "$ make\n│ two\n│ and before all that:\n│ one\n└ ok, 3 ms\n");
+}
+
+#[test]
 fn outputs_of_two_commands_are_told_apart() {
     let shown = plain(&[
         command("a", "make"),

@@ -3,7 +3,7 @@
 use ostler_model::ask::{CommandAsk, ElicitationWant, Permissions};
 use ostler_model::{Ask, AskId, AskKind};
 
-use super::super::shown::AskShown;
+use super::super::shown::{AskShown, DetailShown};
 use super::super::words;
 use super::item::files;
 
@@ -29,7 +29,7 @@ pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
             shown.files = files(&change.files);
             if let Some(root) = &change.grant_root {
                 let text = format!("{root}, for the rest of the session");
-                shown.details.push(("makes writable".to_owned(), text));
+                shown.details.push(DetailShown::new("makes writable", text));
             }
             "Codex asks to change files"
         }
@@ -37,36 +37,36 @@ pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
             shown.cwd.clone_from(&wanted.cwd);
             permissions(&wanted.wanted, &mut shown.details);
             // A part of them can be granted by number.
-            for (number, (name, _)) in shown.details.iter_mut().enumerate() {
-                *name = format!("{} {name}", number + 1);
+            for (number, detail) in shown.details.iter_mut().enumerate() {
+                detail.name = format!("{} {}", number + 1, detail.name);
             }
             "Codex asks for more permissions"
         }
         AskKind::UserInput(input) => {
             for question in &input.questions {
-                shown.details.push((question.header.clone(), question.text.clone()));
+                shown.details.push(DetailShown::new(&question.header, &question.text));
             }
             if let Some(ms) = input.resolves_itself_after_ms {
                 let text = format!("in {} s, if you do not answer", ms.div_ceil(1000));
-                shown.details.push(("goes on alone".to_owned(), text));
+                shown.details.push(DetailShown::new("goes on alone", text));
             }
             "Codex asks you a question"
         }
         AskKind::Elicitation(elicitation) => {
-            shown.details.push(("server".to_owned(), elicitation.server.clone()));
-            shown.details.push(("says".to_owned(), elicitation.message.clone()));
+            shown.details.push(DetailShown::new("server", &elicitation.server));
+            shown.details.push(DetailShown::new("says", &elicitation.message));
             match &elicitation.want {
                 ElicitationWant::ToolApproval { description, arguments } => {
                     let more = [("tool", description), ("arguments", arguments)];
                     for (name, text) in more {
-                        let text = text.iter().map(|text| (name.to_owned(), text.clone()));
+                        let text = text.iter().map(|text| DetailShown::new(name, text));
                         shown.details.extend(text);
                     }
                     "Codex asks to call a tool"
                 }
                 ElicitationWant::Form(_) => "a tool asks you to fill in a form",
                 ElicitationWant::Url(url) => {
-                    shown.details.push(("open".to_owned(), url.clone()));
+                    shown.details.push(DetailShown::new("open", url));
                     "a tool asks you to open an address"
                 }
                 ElicitationWant::Other(_) => "a tool asks you something new",
@@ -75,7 +75,7 @@ pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
         AskKind::ToolCall(_) => "Codex asks for a tool of ours",
         AskKind::TokenRefresh { .. } => "Codex asks for fresh tokens",
         AskKind::Other { name } => {
-            shown.details.push(("request".to_owned(), name.clone()));
+            shown.details.push(DetailShown::new("request", name));
             "Codex asks something new"
         }
     };
@@ -83,13 +83,11 @@ pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
     shown
 }
 
-fn command_details(command: &CommandAsk, details: &mut Vec<(String, String)>) {
+fn command_details(command: &CommandAsk, details: &mut Vec<DetailShown>) {
     if let Some(target) = &command.network {
         let protocol = target.protocol.as_deref().map(|word| format!(" ({word})"));
-        details.push((
-            "network".to_owned(),
-            format!("{}{}", target.host, protocol.unwrap_or_default()),
-        ));
+        let text = format!("{}{}", target.host, protocol.unwrap_or_default());
+        details.push(DetailShown::new("network", text));
     }
     if let Some(extra) = &command.extra {
         permissions(extra, details);
@@ -97,12 +95,12 @@ fn command_details(command: &CommandAsk, details: &mut Vec<(String, String)>) {
 }
 
 /// One line for each thing that would be widened.
-fn permissions(wanted: &Permissions, details: &mut Vec<(String, String)>) {
+fn permissions(wanted: &Permissions, details: &mut Vec<DetailShown>) {
     if wanted.network == Some(true) {
-        details.push(("network".to_owned(), "all of it".to_owned()));
+        details.push(DetailShown::new("network", "all of it"));
     }
     for (name, list) in [("read", &wanted.read), ("write", &wanted.write), ("rule", &wanted.rules)]
     {
-        details.extend(list.iter().map(|item| (name.to_owned(), item.clone())));
+        details.extend(list.iter().map(|item| DetailShown::new(name, item)));
     }
 }
