@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use ostler_codex::driver::{Driver, DriverTask, KeeperConnector, ThreadOptions};
+use ostler_codex::driver::{Driver, DriverSettings, DriverTask, KeeperConnector, ThreadOptions};
 use ostler_codex::keeper::KeeperId;
 use ostler_codex::peer::PeerSettings;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
@@ -39,7 +39,7 @@ impl Stage {
         let keeper: KeeperId = codex.found.folder.id().clone();
         let connector = KeeperConnector::new(self.start_keeper()?, PeerSettings::default());
         let connector = Arc::new(connector.at(keeper));
-        let (driver, task) = Driver::start(connector.clone(), None).await?;
+        let (driver, task) = Driver::start(connector.clone(), DriverSettings::default()).await?;
         Ok(Driven { driver, connector, task })
     }
 

@@ -9,6 +9,7 @@
 
 mod approvals;
 mod demo;
+mod faults;
 mod file_changes;
 mod interrupt;
 mod killed_client;

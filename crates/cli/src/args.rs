@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use serde_json::json;
 
-use crate::commands::{codex, completions, demo, doctor, keeper, run};
+use crate::commands::{codex, completions, demo, doctor, keeper, replay, run};
 use crate::failure::Exit;
 use crate::terminal::Output;
 
@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArguments),
     /// The keepers: small processes that each own one codex app-server
     Keeper(keeper::KeeperArguments),
+    /// Play a recorded conversation again and show its messages
+    Replay(replay::ReplayArguments),
     /// Print the completions of a shell
     Completions(completions::CompletionsArguments),
 }

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod keeper;
+pub(crate) mod replay;
 pub(crate) mod run;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Codex(arguments) => codex::run(arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),
+        Command::Replay(arguments) => replay::run(&arguments, output),
         Command::Completions(arguments) => Ok(completions::run(&arguments, output)),
     }
 }

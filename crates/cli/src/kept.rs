@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_codex::driver::{ConnectError, Driver, DriverTask, KeeperConnector};
+use jiff::tz::TimeZone;
+use ostler_codex::driver::{ConnectError, Driver, DriverSettings, DriverTask, KeeperConnector};
 use ostler_codex::keeper::{self, Condition, KeeperError, KeeperId, Record, StartKeeper, StopMode};
 use ostler_codex::peer::PeerSettings;
 use tokio::time::timeout;
@@ -78,7 +79,10 @@ impl Kept {
         let connector = KeeperConnector::new(self.start.clone(), self.settings.clone());
         let connector = Arc::new(connector.at(keeper));
         self.connector = Some(connector.clone());
-        let (driver, task) = Driver::start(connector, None).await?;
+        // Codex lives where we live.
+        let settings =
+            DriverSettings { time_zone: TimeZone::system(), ..DriverSettings::default() };
+        let (driver, task) = Driver::start(connector, settings).await?;
         self.task = Some(task);
         Ok(driver)
     }

@@ -10,7 +10,7 @@ mod tally;
 use std::time::Duration;
 
 use ostler_codex::thread::{SendTicket, Thread, ThreadUpdate, ThreadUpdates, Told};
-use ostler_model::thread::Update;
+use ostler_model::thread::{DecisionRefusal, Update};
 use ostler_model::{Failure, FailureClass, InputId, TurnResult};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -139,7 +139,9 @@ impl<'a> Watch<'a> {
                 }
             }
             Update::AskClosed { .. } => self.asked.put_next(self.screen),
-            Update::DecisionRefused { ask } => self.asked.refused(ask, self.screen),
+            Update::DecisionRefused { ask, why: DecisionRefusal::NotOffered, .. } => {
+                self.asked.refused(ask, self.screen);
+            }
             _ => {}
         }
         if told.agent.is_some() { None } else { self.end(update) }

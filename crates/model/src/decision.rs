@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ask::{Ask, AskKind, Permissions};
-use crate::form::FormValue;
+use crate::ask::{Ask, AskKind, ElicitationWant, Permissions};
+use crate::form::{self, FormValue};
 use crate::id::QuestionId;
+
+/// Stands where the answer to a secret question was.
+const HIDDEN: &str = "(hidden)";
 
 /// The answer to an ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,10 +64,11 @@ impl Decision {
         match self {
             Self::Once => 0,
             Self::Session => 1,
+            Self::Deny => 4,
+            Self::Always(Remember::Host { allowed: false, .. }) => 5,
             Self::Always(_) => 2,
             Self::Grant { .. } | Self::Answers(_) | Self::Form(_) | Self::ToolResult { .. } => 3,
-            Self::Deny => 4,
-            Self::Cancel => 5,
+            Self::Cancel => 6,
         }
     }
 }
@@ -76,11 +80,31 @@ impl Ask {
             (Decision::Grant { permissions, .. }, AskKind::Permissions(ask)) => {
                 permissions.is_within(&ask.wanted)
             }
-            (Decision::Answers(_), AskKind::UserInput(_))
-            | (Decision::Form(_), AskKind::Elicitation(_))
-            | (Decision::ToolResult { .. }, AskKind::ToolCall(_)) => true,
+            (Decision::Answers(answers), AskKind::UserInput(ask)) => {
+                answers.keys().all(|id| ask.questions.iter().any(|question| question.id == *id))
+            }
+            (Decision::Form(values), AskKind::Elicitation(ask)) => match &ask.want {
+                ElicitationWant::Form(fields) => form::is_filled(fields, values),
+                _ => false,
+            },
+            (Decision::ToolResult { .. }, AskKind::ToolCall(_)) => true,
             _ => self.offers.contains(decision),
         }
+    }
+
+    /// The decision as others may see it: without answers that are secrets.
+    pub fn shown(&self, decision: Decision) -> Decision {
+        let (Decision::Answers(mut answers), AskKind::UserInput(ask)) =
+            (decision.clone(), &self.kind)
+        else {
+            return decision;
+        };
+        for question in ask.questions.iter().filter(|question| question.is_secret) {
+            if let Some(given) = answers.get_mut(&question.id) {
+                *given = vec![HIDDEN.to_owned()];
+            }
+        }
+        Decision::Answers(answers)
     }
 }
 
@@ -96,8 +120,15 @@ impl Permissions {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::{Decision, GrantHolds, Remember};
-    use crate::ask::{Ask, AskKind, CommandAsk, Permissions, PermissionsAsk};
+    use crate::QuestionId;
+    use crate::ask::{
+        Ask, AskKind, CommandAsk, ElicitationAsk, ElicitationWant, Permissions, PermissionsAsk,
+        Question, UserInputAsk,
+    };
+    use crate::form::{FormField, FormFieldKind, FormOption, FormValue};
 
     fn ask(kind: AskKind, offers: Vec<Decision>) -> Ask {
         Ask { thread: None, turn: None, item: None, reason: None, kind, offers }
@@ -132,6 +163,91 @@ mod tests {
         assert_eq!(
             [less, more, network].map(|decision| permissions.takes(&decision)),
             [true, false, false]
+        );
+    }
+
+    fn question(id: &str, is_secret: bool) -> Question {
+        Question {
+            id: QuestionId::new(id),
+            header: String::new(),
+            text: String::new(),
+            options: Vec::new(),
+            allows_other: true,
+            is_secret,
+        }
+    }
+
+    fn answers(given: &[(&str, &str)]) -> Decision {
+        let given = given.iter().map(|(id, text)| (QuestionId::new(*id), vec![(*text).to_owned()]));
+        Decision::Answers(given.collect())
+    }
+
+    #[test]
+    fn only_what_was_asked_can_be_answered_and_secrets_are_not_shown() {
+        let questions = vec![question("colour", false), question("key", true)];
+        let ask = ask(
+            AskKind::UserInput(UserInputAsk { questions, resolves_itself_after_ms: None }),
+            vec![Decision::Deny],
+        );
+
+        assert!(ask.takes(&answers(&[("colour", "red")])));
+        assert!(ask.takes(&answers(&[])));
+        assert!(!ask.takes(&answers(&[("size", "red")])));
+        assert_eq!(
+            ask.shown(answers(&[("colour", "red"), ("key", "s3cret")])),
+            answers(&[("colour", "red"), ("key", "(hidden)")])
+        );
+    }
+
+    #[test]
+    fn a_form_is_taken_only_where_one_is_wanted_and_only_well_filled() {
+        let field = |name: &str, kind, required| FormField {
+            name: name.to_owned(),
+            title: None,
+            description: None,
+            kind,
+            required,
+        };
+        let levels = vec![FormOption { value: "low".to_owned(), title: None }];
+        let fields = vec![
+            field("name", FormFieldKind::Text, true),
+            field("level", FormFieldKind::Choice(levels), false),
+            field("age", FormFieldKind::Integer, false),
+        ];
+        let elicitation = |want| {
+            let (server, message) = (String::new(), String::new());
+            let kind = AskKind::Elicitation(ElicitationAsk { server, message, want });
+            ask(kind, vec![Decision::Deny])
+        };
+        let form = elicitation(ElicitationWant::Form(fields));
+        let approval =
+            elicitation(ElicitationWant::ToolApproval { description: None, arguments: None });
+        let filled = |values: &[(&str, FormValue)]| {
+            let values = values.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+            Decision::Form(values.collect::<BTreeMap<_, _>>())
+        };
+        let text = |text: &str| FormValue::Text(text.to_owned());
+
+        let name = ("name", text("Ada"));
+        assert!(form.takes(&filled(&[name.clone(), ("level", text("low"))])));
+        assert!(form.takes(&filled(&[name.clone(), ("age", FormValue::Integer(7))])));
+        assert!(!form.takes(&filled(&[])), "a required field is missing");
+        assert!(!form.takes(&filled(&[name.clone(), ("level", text("high"))])), "no such choice");
+        assert!(!form.takes(&filled(&[name.clone(), ("age", text("7"))])), "no number");
+        assert!(!form.takes(&filled(&[name.clone(), ("more", text("x"))])), "no such field");
+        assert!(!approval.takes(&filled(&[])), "nobody wants a form");
+    }
+
+    #[test]
+    fn refusals_stand_last_whatever_they_remember() {
+        let host = |allowed| Decision::Always(Remember::Host { host: "h".into(), allowed });
+        let mut offers =
+            [Decision::Cancel, host(false), Decision::Deny, host(true), Decision::Once];
+        offers.sort_by_key(Decision::rank);
+
+        assert_eq!(
+            offers,
+            [Decision::Once, host(true), Decision::Deny, host(false), Decision::Cancel]
         );
     }
 }

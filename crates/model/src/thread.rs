@@ -21,7 +21,9 @@ mod signal;
 mod turns;
 mod views;
 
-pub use effect::{AskEnd, Effect, Finding, ServerWanted, StrayReason, Update, Withdrawal};
+pub use effect::{
+    AskEnd, DecisionRefusal, Effect, Finding, ServerWanted, StrayReason, Update, Withdrawal,
+};
 pub use inputs::Echo;
 pub use limits::{Limits, OnStall};
 pub use machine::Machine;

@@ -69,7 +69,7 @@ async fn perform(
     if let Some(keeper) = kept.keeper() {
         screen.step(format!("keeper {keeper} owns a codex app-server"));
     }
-    screen.step(format!("connected to Codex {}", driver.server().version()));
+    screen.step(format!("connected to Codex {}", driver.server().await?.version()));
     let answers = answers(arguments, screen);
     screen.show(&Shown::Prompt { text: PROMPT.to_owned() }.into());
     let opening = driver.start_thread(stage.settings(), ThreadOptions::default());

@@ -53,9 +53,7 @@ fn of_update(update: &Update) -> Option<Shown> {
         Update::AskClosed { ask, how } => {
             Shown::AskClosed { id: ask.to_string(), text: words::ask_end(how) }
         }
-        Update::DecisionRefused { .. } => {
-            warning("that answer came too late, or the question does not take it")
-        }
+        Update::DecisionRefused { why, .. } => warning(&words::decision_refusal(why)),
         Update::Usage { usage, .. } => Shown::Usage { usage: *usage },
         Update::Plan { plan, .. } => Shown::Plan {
             explanation: plan.explanation.clone(),
@@ -114,6 +112,7 @@ fn of_notice(notice: &Notice) -> Option<Shown> {
         Notice::Renewed { thread } => {
             warning(&format!("Codex had forgotten the thread; its work goes on in {thread}"))
         }
+        Notice::LeftBehind => warning("what follows is not shown: nobody read for too long"),
         Notice::Odd { text } => warning(&format!("codex said something odd: {text}")),
     })
 }

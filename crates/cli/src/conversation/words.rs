@@ -4,7 +4,7 @@ use ostler_model::ask::FileChangeKind;
 use ostler_model::decision::{GrantHolds, Remember};
 use ostler_model::item::{ItemEnd, MessagePhase, Outcome, ToolCall, ToolPlace};
 use ostler_model::plan::PlanStatus;
-use ostler_model::thread::{AskEnd, Finding, SeenState, Withdrawal};
+use ostler_model::thread::{AskEnd, DecisionRefusal, Finding, SeenState, Withdrawal};
 use ostler_model::{Decision, Interrupter};
 
 pub(crate) fn outcome(outcome: &Outcome) -> &str {
@@ -81,6 +81,16 @@ pub(crate) fn decision(decision: &Decision) -> String {
         Decision::Answers(_) | Decision::Form(_) | Decision::ToolResult { .. } => {
             "answered".to_owned()
         }
+    }
+}
+
+/// Why an answer does not count.
+pub(crate) fn decision_refusal(why: &DecisionRefusal) -> String {
+    match why {
+        DecisionRefusal::NotOffered => "the question does not take that answer".to_owned(),
+        DecisionRefusal::Decided { by } => format!("{by} was first"),
+        DecisionRefusal::NotForPeople => "a program answers that question".to_owned(),
+        DecisionRefusal::Closed => "that question needs no answer any more".to_owned(),
     }
 }
 

@@ -50,7 +50,9 @@ impl Actor {
         let root = root.and_then(|root| self.threads.get(&root)).and_then(Entry::as_root);
         let Some(decider) = root.and_then(|root| root.decider.clone()) else { return };
         let Some(pending) = self.pending(thread, &ask) else { return };
-        let deciding = tokio::spawn((decider.0)(ask.clone(), pending.content.clone()));
+        // In a task of its own from its first line on: a panic of the caller's must not end the driver.
+        let (asked, content) = (ask.clone(), pending.content.clone());
+        let deciding = tokio::spawn(async move { (decider.0)(asked, content).await });
         let thread = thread.clone();
         self.spawn(async move {
             let decided = match deciding.await {
@@ -77,7 +79,7 @@ impl Actor {
             return self.step(thread, no_handler);
         };
         let Some(server) = self.server().cloned() else { return };
-        let running = tokio::spawn((tool.0)(call));
+        let running = tokio::spawn(async move { (tool.0)(call).await });
         let thread = thread.clone();
         self.spawn(async move {
             let reply = match running.await {

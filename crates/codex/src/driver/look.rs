@@ -6,6 +6,7 @@ use ostler_model::thread::{SaidEnd, SeenInput, SeenState, SeenTurn, View};
 use ostler_model::{InputId, ThreadId};
 
 use super::hear::turn_end;
+use super::missed::ListedItems;
 use crate::app_server::{AppServer, CallError};
 use crate::peer::RequestError;
 use crate::protocol::ItemBody;
@@ -15,7 +16,8 @@ use crate::protocol::request::thread_history::{
 use crate::protocol::thread::ThreadStatus;
 use crate::protocol::turn::Turn;
 use crate::protocol::words::{ActiveFlag, ThreadState, TurnStatus};
-use crate::thread::item::user_message;
+use crate::thread::failure::failure;
+use crate::thread::item::{translate, user_message};
 
 /// Codex answers within 40 ms, and within 230 ms while it streams at full speed.
 const LOOK_DEADLINE: Duration = Duration::from_secs(15);
@@ -25,6 +27,17 @@ const TURNS: u32 = 10;
 
 /// How the thread stands, and its last turns. What Codex cannot tell (a thread without turns, an ephemeral one) is left out.
 pub(super) async fn look(server: &AppServer, thread: &ThreadId) -> Result<View, String> {
+    look_closely(server, thread).await.map(|looked| looked.view)
+}
+
+/// The same, with the items of the last turns.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    pub(super) view: View,
+    pub(super) items: Vec<ListedItems>,
+}
+
+pub(super) async fn look_closely(server: &AppServer, thread: &ThreadId) -> Result<Looked, String> {
     let read = ThreadRead { thread_id: thread.clone(), include_turns: false };
     let answer =
         server.call_within(&read, LOOK_DEADLINE).await.map_err(|error| error.to_string())?;
@@ -44,6 +57,7 @@ pub(super) async fn look(server: &AppServer, thread: &ThreadId) -> Result<View, 
         }
         Err(error) => return Err(error.to_string()),
     };
+    let items = turns.iter().filter_map(listed).collect();
     let mut turns: Vec<SeenTurn> = turns.iter().rev().filter_map(seen).collect();
     let failed = status.as_ref().is_some_and(|it| it.state == ThreadState::SystemError);
     if let Some(last) = turns.last_mut().filter(|_| failed)
@@ -52,7 +66,7 @@ pub(super) async fn look(server: &AppServer, thread: &ThreadId) -> Result<View, 
         // Up to 0.142.5 a failed turn stands as completed in the history; only the thread's state tells.
         last.end = Some(SaidEnd::Failed(None));
     }
-    Ok(View { state: state(status.as_ref()), turns })
+    Ok(Looked { view: View { state: state(status.as_ref()), turns }, items })
 }
 
 fn state(status: Option<&ThreadStatus>) -> SeenState {
@@ -69,10 +83,15 @@ fn state(status: Option<&ThreadStatus>) -> SeenState {
     }
 }
 
+fn listed(turn: &Turn) -> Option<ListedItems> {
+    let items = turn.items().flatten().map(|item| translate(&item)).collect();
+    Some(ListedItems { turn: turn.id.clone()?, items })
+}
+
 fn seen(turn: &Turn) -> Option<SeenTurn> {
     let end = match &turn.status {
         Some(TurnStatus::InProgress) | None => None,
-        Some(_) => Some(turn_end(turn, None)),
+        Some(_) => Some(turn_end(turn, |error| failure(error, None))),
     };
     let inputs = turn.items().flatten().filter_map(|item| match &item.body {
         ItemBody::UserMessage(message) => {

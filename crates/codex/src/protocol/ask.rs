@@ -71,8 +71,9 @@ fn command(request: &CommandApproval) -> Ask {
 }
 
 /// What Codex says it takes, and what it honours without listing it (0.130.0, 0.142.5 and 0.166.0 do, see
-/// `tests/e2e/approvals.rs`): deny, because refusing must be possible without ending the turn, and the session wherever
-/// once is offered, because being asked the same thing again teaches people to say yes unread.
+/// `tests/e2e/approvals.rs` and `tests/e2e/asks/network.rs`): deny, because refusing must be possible without ending the
+/// turn; the session wherever once is offered, because being asked the same thing again teaches people to say yes
+/// unread; and to refuse a host for good, which Codex proposes but leaves out of the list.
 fn command_offers(request: &CommandApproval) -> Vec<Decision> {
     let Some(available) = &request.available_decisions else {
         return default_command_offers(request);
@@ -82,6 +83,8 @@ fn command_offers(request: &CommandApproval) -> Vec<Decision> {
         offers.push(Decision::Session);
     }
     offers.push(Decision::Deny);
+    let refuses = |it: &&NetworkPolicyAmendment| it.action == NetworkPolicyAction::Deny;
+    offers.extend(request.proposed_network_policy_amendments.iter().filter(refuses).map(host));
     offers.sort_by_key(Decision::rank);
     offers.dedup();
     offers
@@ -95,6 +98,7 @@ fn default_command_offers(request: &CommandApproval) -> Vec<Decision> {
     }
     offers.extend(request.proposed_network_policy_amendments.iter().map(host));
     offers.extend([Decision::Deny, Decision::Cancel]);
+    offers.sort_by_key(Decision::rank);
     offers
 }
 

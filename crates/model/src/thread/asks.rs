@@ -1,6 +1,6 @@
 //! How an ask finds its decision, or is withdrawn. Whatever goes wrong is a refusal, and it is told.
 
-use super::effect::{AskEnd, Effect, StrayReason, Update, Withdrawal};
+use super::effect::{AskEnd, DecisionRefusal, Effect, StrayReason, Update, Withdrawal};
 use super::machine::Machine;
 use super::signal::Deciders;
 use crate::ask::{Ask, AskKind};
@@ -35,6 +35,11 @@ enum AskPhase {
 impl OpenAsk {
     pub(super) fn is_for_people(&self) -> bool {
         matches!(self.phase, AskPhase::People)
+    }
+
+    /// An MCP server may ask outside of any turn, and then waits whatever turns come and go.
+    fn outlives_turns(&self) -> bool {
+        self.content.turn.is_none() && matches!(self.content.kind, AskKind::Elicitation(_))
     }
 }
 
@@ -99,10 +104,20 @@ impl Machine {
         by: String,
         out: &mut Vec<Effect>,
     ) {
-        let open = self.asks.get_mut(id).filter(|ask| ask.is_for_people());
-        let Some(ask) = open.filter(|ask| ask.content.takes(&decision)) else {
-            return out.push(Effect::Tell(Update::DecisionRefused { ask: id.clone() }));
+        let refused = |by, why| Effect::Tell(Update::DecisionRefused { ask: id.clone(), by, why });
+        let Some(ask) = self.asks.get_mut(id) else {
+            return out.push(refused(by, DecisionRefusal::Closed));
         };
+        match &ask.phase {
+            AskPhase::People if ask.content.takes(&decision) => {}
+            AskPhase::People => return out.push(refused(by, DecisionRefusal::NotOffered)),
+            AskPhase::Program => return out.push(refused(by, DecisionRefusal::NotForPeople)),
+            AskPhase::Answering { by: decided_by, .. } => {
+                let why = DecisionRefusal::Decided { by: decided_by.clone() };
+                return out.push(refused(by, why));
+            }
+            AskPhase::Declining { .. } => return out.push(refused(by, DecisionRefusal::Closed)),
+        }
         ask.phase = AskPhase::Answering { decision: decision.clone(), by: by.clone() };
         let ends_turn = matches!(ask.content.kind, AskKind::Command(_) | AskKind::FileChange(_));
         if decision == Decision::Cancel
@@ -138,7 +153,9 @@ impl Machine {
     pub(super) fn answered(&mut self, id: &AskId, out: &mut Vec<Effect>) {
         let Some(ask) = self.asks.remove(id) else { return };
         let how = match ask.phase {
-            AskPhase::Answering { decision, by } => AskEnd::Decided { decision, by },
+            AskPhase::Answering { decision, by } => {
+                AskEnd::Decided { decision: ask.content.shown(decision), by }
+            }
             AskPhase::Declining { reason } => AskEnd::Declined { reason },
             AskPhase::Program | AskPhase::People => AskEnd::Served,
         };
@@ -166,9 +183,13 @@ impl Machine {
 
     pub(super) fn withdraw_all(&mut self, reason: Withdrawal, out: &mut Vec<Effect>) {
         for (id, ask) in std::mem::take(&mut self.asks) {
+            if reason == Withdrawal::TurnEnded && ask.outlives_turns() {
+                self.asks.insert(id, ask);
+                continue;
+            }
             let how = match (ask.phase, reason) {
                 (AskPhase::Answering { decision, by }, Withdrawal::TurnEnded) => {
-                    AskEnd::Decided { decision, by }
+                    AskEnd::Decided { decision: ask.content.shown(decision), by }
                 }
                 (AskPhase::Declining { reason }, Withdrawal::TurnEnded) => {
                     AskEnd::Declined { reason }

@@ -108,9 +108,11 @@ pub enum Update {
         ask: AskId,
         how: AskEnd,
     },
-    /// A decision that the ask does not take; it is still open.
+    /// A decision that does not count. Nothing was answered by it.
     DecisionRefused {
         ask: AskId,
+        by: String,
+        why: DecisionRefusal,
     },
     Usage {
         turn: TurnId,
@@ -179,6 +181,20 @@ pub enum AskEnd {
     Lost {
         reason: String,
     },
+}
+
+/// Why a decision does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum DecisionRefusal {
+    /// The ask does not take it, and is still open.
+    NotOffered,
+    /// Somebody else was first.
+    Decided { by: String },
+    /// A program of ours answers this one.
+    NotForPeople,
+    /// It needs no answer any more, or there never was such an ask.
+    Closed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -59,8 +59,11 @@ pub enum Signal {
         ask: AskId,
         reason: String,
     },
-    /// What Codex says of the thread when asked.
+    /// What Codex says of the thread when asked. Fed without a question it is how the thread stood when it was opened,
+    /// before any of its events.
     Looked(Result<View, String>),
+    /// The events of the new connection may come before this. If that connection is gone again before this is fed, the
+    /// opening failed.
     Reopened(View),
     ReopenFailed {
         failure: Failure,
@@ -70,9 +73,12 @@ pub enum Signal {
     ChildSpoke {
         waiting: bool,
     },
+    /// After all that was said on the connection, and before another one is made.
     Closed {
         reason: String,
     },
+    /// We listen to Codex again after a while in which we did not; what it said meanwhile is still to come.
+    Listening,
     /// Time has passed.
     Tick,
 }

@@ -393,13 +393,13 @@ impl Machine {
         }
     }
 
-    /// Sends the interrupt that is wanted, once: Codex does not answer a second one for the same turn (0.130.0 to
-    /// 0.166.0).
+    /// Sends the interrupt that is wanted, once per connection: Codex does not answer a second one for the same turn
+    /// (0.130.0 to 0.166.0).
     pub(super) fn send_interrupt(&mut self, now: Moment, out: &mut Vec<Effect>) {
         let until = now.after(self.limits.interrupt_bound);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.ending.is_none()) else { return };
         let Some(interrupt) = turn.interrupt.as_mut().filter(|it| !it.sent) else { return };
-        if let (Some(announced), Link::Up) = (&turn.announced, self.link) {
+        if let (Some(announced), Link::Up, false) = (&turn.announced, self.link, self.broken) {
             interrupt.sent = true;
             interrupt.until = until;
             out.push(Effect::Interrupt { turn: announced.clone() });

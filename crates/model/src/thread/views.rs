@@ -87,6 +87,13 @@ impl Machine {
             self.look_again_later(now);
         }
         self.end_if_over(now, view, out);
+    }
+
+    /// The thread is as we know it; what waits can go on.
+    pub(super) fn go_on(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        self.hear_ahead(now, out);
+        self.broken = false;
+        self.send_interrupt(now, out);
         self.next(out);
         self.steer_if_running(out);
     }

@@ -1,8 +1,12 @@
 //! One thread, opened for one turn.
 
+use std::time::Duration;
+
+use ostler_codex::app_server::AppServer;
 use ostler_codex::driver::{Driver, ThreadOptions};
+use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::thread::settings::ThreadSettings;
-use ostler_codex::thread::{SendTicket, Thread, ThreadHandlers, ThreadUpdates, TurnInput};
+use ostler_codex::thread::{SendTicket, Thread, ThreadUpdates, TurnInput};
 use ostler_model::ThreadId;
 use ostler_model::thread::{IfBusy, Limits};
 
@@ -16,6 +20,9 @@ use crate::conversation::{Screen, Shown};
 use crate::failure::{Exit, Failure};
 use crate::kept::Kept;
 use crate::turn::{Answers, Signs, Watch, Watched};
+
+/// Somebody may read what we write in `less`, and nobody else waits for this driver.
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What was asked for, checked.
 pub(super) struct Order {
@@ -85,10 +92,12 @@ impl Session {
         screen: &mut Screen,
     ) -> Result<Self, Failure> {
         let driver = kept.driver().await?;
+        let server = driver.server().await?;
         if !joined && order.settings.model_provider.is_none() {
-            login::check(driver.server()).await?;
+            login::check(&server).await?;
         }
-        let options = ThreadOptions { limits: order.limits, handlers: ThreadHandlers::default() };
+        let options =
+            ThreadOptions { limits: order.limits, patience: PATIENCE, ..ThreadOptions::default() };
         let settings = order.settings;
         let opening = match &order.source {
             Source::New => driver.start_thread(settings.clone(), options).await,
@@ -109,20 +118,18 @@ impl Session {
                 &thread,
                 &settings,
                 kept,
-                driver.server().greeting().codex_home.as_deref(),
+                server.greeting().codex_home.as_deref(),
             ))?;
         }
         screen.stand_in(&settings.cwd);
-        screen.show(&Shown::Thread(describe(&driver, &thread, &settings, kept)).into());
+        screen.show(&Shown::Thread(describe(&server, &thread, &settings, kept)).into());
         if is_running {
             screen.step("a turn runs; what it did so far is not shown".to_owned());
         }
         let answers = match order.present {
             Present::Person => Answers::person(!settings.ephemeral),
             Present::Nobody(why) => {
-                if settings.approval_policy
-                    != ostler_codex::protocol::approval_policy::ApprovalPolicy::Never
-                {
+                if settings.approval_policy != ApprovalPolicy::Never {
                     screen.step(why.to_owned());
                 }
                 thread.decide_with_nobody().await;
@@ -168,14 +175,14 @@ fn remember(
 }
 
 fn describe(
-    driver: &Driver,
+    server: &AppServer,
     thread: &Thread,
     settings: &ThreadSettings,
     kept: &Kept,
 ) -> ThreadShown {
     ThreadShown {
         thread: thread.id().to_string(),
-        codex: driver.server().version().to_string(),
+        codex: server.version().to_string(),
         keeper: kept.keeper().map(|keeper| keeper.to_string()),
         model: thread.opened().model.clone(),
         cwd: settings.cwd.clone(),

@@ -38,6 +38,8 @@ pub(crate) struct Codex {
     pub(crate) running: Option<Running>,
     /// What it says to whoever listens.
     pub(crate) events: VecDeque<Said>,
+    /// What it will say of turns that are long over.
+    pub(crate) late: Vec<Said>,
     /// The turn that was interrupted last: a second interrupt for it would get no answer.
     pub(crate) interrupted: Option<TurnId>,
     pub(crate) truth: Truth,
@@ -83,6 +85,7 @@ impl Codex {
             history: Vec::new(),
             running: None,
             events: VecDeque::new(),
+            late: Vec::new(),
             interrupted: None,
             truth: Truth::default(),
             names: 0,
