@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use ostler_scripted_model::{Answer, Call};
+use ostler_scripted_model::{Answer, Call, Plays};
 use ostler_testkit::{Client, Terminal};
 use rstest::rstest;
 use serde_json::json;
@@ -71,7 +71,9 @@ fn a_person_decides_about_a_command(
 
 #[rstest]
 fn a_refusal_tells_codex_why(#[values("0.130.0", "0.166.0")] version: &str) {
-    let machine = Machine::new(version, vec![command(LEAVES_A_LINE), text("Understood.")]);
+    // The reason comes into the turn before or after the next call of the model, and then makes one more.
+    let last = Answer { plays: Plays::Forever, ..text("Understood.") };
+    let machine = Machine::new(version, vec![command(LEAVES_A_LINE), last]);
     let mut terminal = on_terminal(&machine, &["--approval", "untrusted", PROMPT]);
 
     terminal.wait_for(CURSOR, 1).unwrap();
