@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use ostler_codex::account::TokenSource;
 use ostler_codex::driver::{Driver, DriverTask, KeeperConnector, ThreadOptions};
 use ostler_codex::keeper::KeeperId;
 use ostler_codex::peer::PeerSettings;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::settings::SandboxPolicy;
 use ostler_codex::thread::settings::ThreadSettings;
-use ostler_codex::thread::{Thread, ThreadUpdate, ThreadUpdates, Told, TurnOutcome};
-use ostler_model::thread::Update;
+use ostler_codex::thread::{Notice, Thread, ThreadUpdate, ThreadUpdates, Told, TurnOutcome};
+use ostler_model::thread::{AskEnd, Update};
 use ostler_model::{Ask, AskId, TurnResult};
 
 use crate::stage::{KeptCodex, Stage};
@@ -36,10 +37,19 @@ pub struct DrivenThread {
 impl Stage {
     /// Drives the app-server of this keeper; another one is started if it is gone.
     pub async fn drive(&self, codex: &KeptCodex) -> Result<Driven> {
+        self.drive_with(codex, None).await
+    }
+
+    /// The same, with fresh tokens from this source.
+    pub async fn drive_with(
+        &self,
+        codex: &KeptCodex,
+        tokens: Option<Arc<dyn TokenSource>>,
+    ) -> Result<Driven> {
         let keeper: KeeperId = codex.found.folder.id().clone();
         let connector = KeeperConnector::new(self.start_keeper()?, PeerSettings::default());
         let connector = Arc::new(connector.at(keeper));
-        let (driver, task) = Driver::start(connector.clone(), None).await?;
+        let (driver, task) = Driver::start(connector.clone(), tokens).await?;
         Ok(Driven { driver, connector, task })
     }
 
@@ -105,6 +115,31 @@ impl DrivenThread {
             _ => None,
         })
         .await
+    }
+
+    /// Reads on until this ask is closed, and says how it was.
+    pub async fn closed(&mut self, wanted: &AskId) -> Result<AskEnd> {
+        self.until("the end of the ask", |update| match update {
+            Update::AskClosed { ask, how } if ask == wanted => Some(how.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Reads on until a notice gives what is looked for.
+    pub async fn notice<T>(
+        &mut self,
+        what: &str,
+        mut pick: impl FnMut(&Notice) -> Option<T>,
+    ) -> Result<T> {
+        loop {
+            let next = self.next(what).await?;
+            if let Told::Notice(notice) = &next.what
+                && let Some(found) = pick(notice)
+            {
+                return Ok(found);
+            }
+        }
     }
 
     pub async fn turn_end(&mut self) -> Result<TurnResult> {

@@ -5,6 +5,7 @@
 mod client;
 mod codex;
 mod driven;
+mod mcp;
 pub mod reader;
 mod stage;
 mod terminal;
@@ -12,5 +13,6 @@ mod terminal;
 pub use client::{Client, Question};
 pub use codex::{OLDEST, VERSIONS, codex_binary};
 pub use driven::{Driven, DrivenThread};
+pub use mcp::tiny_mcp_server;
 pub use stage::{KeptCodex, Stage};
 pub use terminal::Terminal;

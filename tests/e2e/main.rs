@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod approvals;
+mod asks;
 mod demo;
 mod file_changes;
 mod interrupt;
