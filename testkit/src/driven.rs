@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use ostler_codex::account::TokenSource;
-use ostler_codex::driver::{Driver, DriverTask, KeeperConnector, ThreadOptions};
+use ostler_codex::driver::{Driver, DriverSettings, DriverTask, KeeperConnector, ThreadOptions};
 use ostler_codex::keeper::KeeperId;
 use ostler_codex::peer::PeerSettings;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
@@ -37,19 +36,15 @@ pub struct DrivenThread {
 impl Stage {
     /// Drives the app-server of this keeper; another one is started if it is gone.
     pub async fn drive(&self, codex: &KeptCodex) -> Result<Driven> {
-        self.drive_with(codex, None).await
+        self.drive_with(codex, DriverSettings::default()).await
     }
 
-    /// The same, with fresh tokens from this source.
-    pub async fn drive_with(
-        &self,
-        codex: &KeptCodex,
-        tokens: Option<Arc<dyn TokenSource>>,
-    ) -> Result<Driven> {
+    /// The same, with settings of the driver.
+    pub async fn drive_with(&self, codex: &KeptCodex, settings: DriverSettings) -> Result<Driven> {
         let keeper: KeeperId = codex.found.folder.id().clone();
         let connector = KeeperConnector::new(self.start_keeper()?, PeerSettings::default());
         let connector = Arc::new(connector.at(keeper));
-        let (driver, task) = Driver::start(connector.clone(), tokens).await?;
+        let (driver, task) = Driver::start(connector.clone(), settings).await?;
         Ok(Driven { driver, connector, task })
     }
 

@@ -4,6 +4,7 @@
 
 mod client;
 mod codex;
+mod cut;
 mod driven;
 mod mcp;
 pub mod reader;
@@ -12,6 +13,7 @@ mod terminal;
 
 pub use client::{Client, Question};
 pub use codex::{OLDEST, VERSIONS, codex_binary};
+pub use cut::CutConnector;
 pub use driven::{Driven, DrivenThread};
 pub use mcp::tiny_mcp_server;
 pub use stage::{KeptCodex, Stage};

@@ -39,6 +39,22 @@ pub struct KeptCodex {
 impl Stage {
     /// `program` is the `ostler` binary under test, `scratch` a folder for its files.
     pub fn set(program: &str, scratch: &str, version: &str, script: Script) -> Result<Self> {
+        let limits = ProviderLimits {
+            request_max_retries: 1,
+            stream_max_retries: 1,
+            ..ProviderLimits::default()
+        };
+        Self::set_with_limits(program, scratch, version, script, &limits)
+    }
+
+    /// The same with a Codex that is as patient with the model as the test wants.
+    pub fn set_with_limits(
+        program: &str,
+        scratch: &str,
+        version: &str,
+        script: Script,
+        limits: &ProviderLimits,
+    ) -> Result<Self> {
         let codex = codex_binary(version)?;
         let folder = TempDir::new_in(scratch)?;
         let runtime = tempfile::Builder::new().prefix("ostler").tempdir_in("/tmp")?;
@@ -46,12 +62,7 @@ impl Stage {
         std::fs::create_dir(folder.path().join("workspace"))?;
         std::fs::create_dir(folder.path().join("codex-home"))?;
         std::fs::create_dir(runtime.path().join("run"))?;
-        let limits = ProviderLimits {
-            request_max_retries: 1,
-            stream_max_retries: 1,
-            ..ProviderLimits::default()
-        };
-        std::fs::write(folder.path().join("codex-home/config.toml"), model.codex_config(&limits))?;
+        std::fs::write(folder.path().join("codex-home/config.toml"), model.codex_config(limits))?;
         Ok(Self { folder, runtime, model, program: program.into(), codex })
     }
 
@@ -187,5 +198,7 @@ fn environment(home: &Path) -> Vec<(OsString, OsString)> {
         ("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into()),
         ("HOME".into(), home.into()),
         ("LANG".into(), "C.UTF-8".into()),
+        // Codex writes some times in the zone of its process.
+        ("TZ".into(), "UTC".into()),
     ]
 }

@@ -90,7 +90,7 @@ fn live(client: &Client, thread: &ThreadId, version: &str) -> Turns {
                     *slot = (item, ItemEnd::Reported);
                 }
             }
-            (Some(_), false) => panic!("{} began twice", item.id),
+            (Some(_), false) => assert_eq!(place, None, "{} began twice", item.id),
         }
     }
     turns

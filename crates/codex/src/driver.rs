@@ -22,8 +22,10 @@ pub(crate) mod hear;
 mod kept;
 mod look;
 pub(crate) mod messages;
+mod missed;
 mod outbox;
 pub(crate) mod perform;
+mod remembered;
 mod reopen;
 
 pub use child::ChildConnector;
@@ -31,6 +33,9 @@ pub use connector::{ConnectError, Connection, Connector, hello};
 pub use kept::KeeperConnector;
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
 
 use ostler_model::thread::{Echo, IfBusy, Limits, ServerWanted};
 use ostler_model::{ThreadId, TurnId};
@@ -45,7 +50,7 @@ use crate::thread::open::{OpenError, OpenedThread};
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Thread, ThreadHandlers, ThreadUpdates};
 use actor::Actor;
-use command::{Adopt, Command, History};
+use command::{Adopt, Command, Connected, History};
 
 /// Commands that wait for the driver. It takes them at once, so they only wait while it is being scheduled.
 const QUEUED_COMMANDS: usize = 256;
@@ -57,37 +62,62 @@ const QUEUED_UPDATES: usize = 1024;
 #[derive(Debug, Clone)]
 pub struct Driver {
     commands: mpsc::Sender<Command>,
-    server: AppServer,
 }
 
 /// Ends when the driver has ended.
 #[derive(Debug)]
 pub struct DriverTask(JoinHandle<()>);
 
+/// What the driver has from its caller.
+#[derive(Debug, Clone)]
+pub struct DriverSettings {
+    /// Where fresh tokens come from, if another program holds the login.
+    pub tokens: Option<Arc<dyn TokenSource>>,
+    /// The one that the app-server lives in: Codex names the reset of a limit in local time.
+    pub time_zone: TimeZone,
+}
+
+impl Default for DriverSettings {
+    fn default() -> Self {
+        Self { tokens: None, time_zone: TimeZone::UTC }
+    }
+}
+
 /// How a thread is driven, beyond the settings that Codex knows.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ThreadOptions {
     pub limits: Limits,
     pub handlers: ThreadHandlers,
+    /// How long the updates may go unread while their queue is full. All threads of the app-server wait that long; then
+    /// the updates end with [`Notice::LeftBehind`](crate::thread::Notice::LeftBehind), and the thread goes on unwatched.
+    pub patience: Duration,
+}
+
+/// Longer than any pause of a program that reads at all, and short enough for whoever waits on another thread.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Default for ThreadOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), handlers: ThreadHandlers::default(), patience: PATIENCE }
+    }
 }
 
 impl Driver {
     /// Connects, and drives from then on.
     pub async fn start(
         connector: Arc<dyn Connector>,
-        tokens: Option<Arc<dyn TokenSource>>,
+        settings: DriverSettings,
     ) -> Result<(Self, DriverTask), ConnectError> {
         let connection = connector.connect(ServerWanted::Any).await?;
         let (commands, queue) = mpsc::channel(QUEUED_COMMANDS);
-        let server = connection.server.clone();
-        let actor = Actor::new(connector, connection, tokens, queue);
+        let actor = Actor::new(connector, connection, settings, queue);
         let task = tokio::spawn(actor.run());
-        Ok((Self { commands, server }, DriverTask(task)))
+        Ok((Self { commands }, DriverTask(task)))
     }
 
-    /// The connection as it was at the start, for calls that concern no thread.
-    pub fn server(&self) -> &AppServer {
-        &self.server
+    /// The connection, for calls that concern no thread. It is made again if it is gone.
+    pub async fn server(&self) -> Result<AppServer, ConnectError> {
+        Ok(self.connected().await?.server)
     }
 
     pub async fn start_thread(
@@ -95,8 +125,9 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server.start_thread(&settings).await?;
-        self.drive(opened, settings, options, History::None).await
+        let on = self.connected().await?;
+        let opened = on.server.start_thread(&settings).await?;
+        self.drive(on, opened, settings, options, History::None).await
     }
 
     /// Opens a thread of the past. If a turn of it runs, it is joined.
@@ -107,8 +138,9 @@ impl Driver {
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         // Events that come between the answer and the adoption are kept by the actor for unknown threads.
-        let opened = self.server.resume_thread(thread, &settings).await?;
-        self.drive(opened, settings, options, History::Kept).await
+        let on = self.connected().await?;
+        let opened = on.server.resume_thread(thread, &settings).await?;
+        self.drive(on, opened, settings, options, History::Kept).await
     }
 
     pub async fn fork_thread(
@@ -117,8 +149,9 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server.fork_thread(thread, &settings).await?;
-        self.drive(opened, settings, options, History::Kept).await
+        let on = self.connected().await?;
+        let opened = on.server.fork_thread(thread, &settings).await?;
+        self.drive(on, opened, settings, options, History::Kept).await
     }
 
     /// A copy of the thread up to and with this turn; Codex 0.166.0 and later.
@@ -129,21 +162,32 @@ impl Driver {
         settings: ThreadSettings,
         options: ThreadOptions,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let opened = self.server.fork_thread_at(thread, last_turn, &settings).await?;
-        self.drive(opened, settings, options, History::Kept).await
+        let on = self.connected().await?;
+        let opened = on.server.fork_thread_at(thread, last_turn, &settings).await?;
+        self.drive(on, opened, settings, options, History::Kept).await
+    }
+
+    /// The connection as it is now, made anew if it is gone.
+    async fn connected(&self) -> Result<Connected, ConnectError> {
+        let ended = || ConnectError { message: "the driver has ended".to_owned(), evidence: None };
+        let (connected, answer) = oneshot::channel();
+        self.commands.send(Command::Connect { connected }).await.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
     }
 
     async fn drive(
         &self,
+        on: Connected,
         opened: OpenedThread,
         settings: ThreadSettings,
         options: ThreadOptions,
         history: History,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
-        let (updates, queue) = mpsc::channel(QUEUED_UPDATES);
+        // One place more, for the last word.
+        let (updates, queue) = mpsc::channel(QUEUED_UPDATES + 1);
         let (adopted, done) = oneshot::channel();
-        let thread = opened.id.clone();
-        let adopt = Adopt { opened, settings, options, updates, history, adopted };
+        let thread = Arc::new(opened.clone());
+        let adopt = Adopt { opened, on, settings, options, updates, history, adopted };
         // A driver that has ended answers nothing; the thread then says so at its first use.
         if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok() {
             // It is adopted when the driver lets go of the sender.

@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use bytes::Bytes;
+use jiff::Zoned;
+use jiff::tz::TimeZone;
 use ostler_model::thread::{Echo, Effect, Limits, Machine, Said, Signal, Update, What};
 use ostler_model::{AskId, InputId, Message, Moment, ThreadId, TurnId, TurnResult};
 use serde::Serialize;
 
-use crate::driver::hear::{ask_id, said};
+use crate::driver::hear::{Context, ask_id, said};
 use crate::driver::messages::Projection;
 use crate::protocol::{CodexVersion, ask, parse_notification, parse_server_request};
 use crate::wire::{self, Call, RequestId};
@@ -82,7 +84,10 @@ impl Player {
         match (entry.from, message) {
             (Side::Codex, wire::Message::Notification(call)) => {
                 let notification = parse_notification(&call.method, call.params_json());
-                if let Some((thread, said)) = said(&notification, 1, None) {
+                // The time of the recording is not known, so times in messages are not read.
+                let unknown = || Zoned::new(jiff::Timestamp::UNIX_EPOCH, TimeZone::UTC);
+                let context = Context { epoch: 1, limits: None, now: &unknown };
+                if let Some((thread, said)) = said(&notification, &context) {
                     self.step(now, &thread, Signal::Codex(said));
                 }
             }
@@ -149,7 +154,7 @@ impl Player {
         let threads: Vec<ThreadId> = self.threads.keys().cloned().collect();
         for thread in threads {
             let machine = self.threads.get(&thread).map(|played| &played.machine);
-            let ending = machine.filter(|machine| machine.is_ending());
+            let ending = machine.filter(|machine| machine.is_settling());
             if let Some(at) = ending.and_then(Machine::wake_at) {
                 self.step(at, &thread, Signal::Tick);
             }

@@ -18,6 +18,7 @@ mod find;
 mod injected;
 mod line;
 mod recorded;
+mod turns;
 
 use std::fs::File;
 use std::io::{self, Read};

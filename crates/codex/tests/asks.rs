@@ -84,7 +84,8 @@ async fn driven(version: &str, tokens: Option<Arc<dyn TokenSource>>) -> Driven {
     let (reader, writer) = tokio::io::split(theirs);
     let mut codex = Codex { lines: BufReader::new(reader).lines(), writer };
     let pipe = Arc::new(Pipe(Mutex::new(Some(ours))));
-    let starting = tokio::spawn(Driver::start(pipe, tokens));
+    let settings = DriverSettings { tokens, ..DriverSettings::default() };
+    let starting = tokio::spawn(Driver::start(pipe, settings));
     let greeting = json!({"userAgent": format!("ostler/{version} (x)"), "codexHome": "/h"});
     codex.answer("initialize", greeting).await;
     assert_eq!(codex.read().await["method"], "initialized");

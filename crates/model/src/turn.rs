@@ -13,6 +13,10 @@ pub struct TurnResult {
     pub turn: TurnId,
     /// The inputs it answered, in the order they were taken. None if Codex started it by itself.
     pub inputs: Vec<InputId>,
+    /// Those of them that a completed turn took in when the model had finished: it was not asked again, and sees them
+    /// with the next turn. Steers in the last moment end so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<InputId>,
     pub end: TurnEnd,
     /// The message marked as the answer, or else the last unmarked one.
     pub final_answer: Option<String>,

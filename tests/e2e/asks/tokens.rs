@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_codex::account::TokenSource;
+use ostler_codex::driver::DriverSettings;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::reply::TokenRefreshReply;
 use ostler_codex::thread::{Notice, TurnInput};
@@ -97,6 +98,10 @@ fn stage(version: &str) -> Stage {
     stage
 }
 
+fn with(tokens: Option<Arc<dyn TokenSource>>) -> DriverSettings {
+    DriverSettings { tokens, ..DriverSettings::default() }
+}
+
 async fn log_in(driven: &Driven) {
     let login = json!({
         "type": "chatgptAuthTokens",
@@ -104,7 +109,15 @@ async fn log_in(driven: &Driven) {
         "chatgptAccountId": "acc-1",
         "chatgptPlanType": "plus",
     });
-    driven.driver.server().peer().request("account/login/start", &login, SOON).await.unwrap();
+    driven
+        .driver
+        .server()
+        .await
+        .unwrap()
+        .peer()
+        .request("account/login/start", &login, SOON)
+        .await
+        .unwrap();
 }
 
 /// How often the model was asked for an answer.
@@ -120,7 +133,7 @@ async fn fresh_tokens_go_from_their_source_to_codex_and_nowhere_else(
 ) {
     let stage = stage(version);
     let codex = stage.codex().await.unwrap();
-    let driven = stage.drive_with(&codex, Some(Arc::new(Source::Fresh))).await.unwrap();
+    let driven = stage.drive_with(&codex, with(Some(Arc::new(Source::Fresh)))).await.unwrap();
     log_in(&driven).await;
     let settings = stage.settings(crate::thread::workspace_write(), ApprovalPolicy::Never);
     let mut thread = driven.thread(settings, Default::default()).await.unwrap();
@@ -158,7 +171,7 @@ async fn without_fresh_tokens_codex_is_refused_and_people_are_warned(
     let stage = stage(version);
     let codex = stage.codex().await.unwrap();
     let source = source.map(|source| Arc::new(source) as Arc<dyn TokenSource>);
-    let driven = stage.drive_with(&codex, source).await.unwrap();
+    let driven = stage.drive_with(&codex, with(source)).await.unwrap();
     log_in(&driven).await;
     let settings = stage.settings(crate::thread::workspace_write(), ApprovalPolicy::Never);
     let mut thread = driven.thread(settings, Default::default()).await.unwrap();

@@ -129,7 +129,7 @@ async fn a_tool_in_a_namespace_is_found(#[values("0.130.0", "0.142.5", "0.166.0"
         vec![("say hello", vec![text("Hello.")]), ("sell it", vec![sell, text("Sold.")])],
     )
     .await;
-    let peer = world.driven.driver.server().peer().clone();
+    let peer = world.driven.driver.server().await.unwrap().peer().clone();
     let start = json!({
         "cwd": world.stage.workspace(),
         "sandbox": "read-only",

@@ -4,16 +4,18 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use ostler_model::thread::{Said, ServerWanted, Signal, What};
 use ostler_model::{AskId, Failure, FailureClass, Moment, ThreadId};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-use super::command::{Adopt, Command};
+use super::DriverSettings;
+use super::command::{Adopt, Command, Connected};
 use super::connector::{ConnectError, Connection, Connector};
 use super::entry::Entry;
-use super::outbox::Outbox;
+use super::outbox::{Delivery, Outbox};
 use super::reopen::Reopened;
 use crate::account::TokenSource;
 use crate::app_server::AppServer;
@@ -29,6 +31,7 @@ const EARLY_EVENTS: usize = 8192;
 pub(super) struct Actor {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) tokens: Option<Arc<dyn TokenSource>>,
+    pub(super) time_zone: TimeZone,
     commands: mpsc::Receiver<Command>,
     pub(super) link: Link,
     /// Counts connections, because request ids begin anew on each.
@@ -41,9 +44,11 @@ pub(super) struct Actor {
     pub(super) running: JoinSet<Done>,
     /// Threads that wait for a connection to be opened again in.
     pub(super) reopening: Vec<(ThreadId, ServerWanted)>,
+    /// Callers that wait for a connection.
+    pub(super) callers: Vec<oneshot::Sender<Result<Connected, ConnectError>>>,
     /// The last limits of the account that said something.
     pub(super) limits: Option<RateLimits>,
-    early: VecDeque<(ThreadId, Event)>,
+    pub(super) early: VecDeque<(ThreadId, Event)>,
     /// Threads whose work goes on under another id.
     pub(super) renamed: HashMap<ThreadId, ThreadId>,
     /// Threads of which Codex has been asked whose they are.
@@ -78,7 +83,7 @@ enum Input {
     Command(Option<Command>),
     Event(Option<Event>),
     Done(Done),
-    Delivered,
+    Delivered(Delivery),
     Tick,
 }
 
@@ -86,13 +91,14 @@ impl Actor {
     pub(super) fn new(
         connector: Arc<dyn Connector>,
         connection: Connection,
-        tokens: Option<Arc<dyn TokenSource>>,
+        settings: DriverSettings,
         commands: mpsc::Receiver<Command>,
     ) -> Self {
         let Connection { server, events } = connection;
         Self {
             connector,
-            tokens,
+            tokens: settings.tokens,
+            time_zone: settings.time_zone,
             commands,
             link: Link::Up { server, events },
             epoch: 1,
@@ -101,6 +107,7 @@ impl Actor {
             outbox: Outbox::default(),
             running: JoinSet::new(),
             reopening: Vec::new(),
+            callers: Vec::new(),
             limits: None,
             early: VecDeque::new(),
             renamed: HashMap::new(),
@@ -117,7 +124,7 @@ impl Actor {
                 Input::Event(Some(event)) => self.hear(event),
                 Input::Event(None) => self.lose_link("the connection ended"),
                 Input::Done(done) => self.done(done),
-                Input::Delivered => {}
+                Input::Delivered(delivery) => self.delivered(delivery),
                 Input::Tick => self.tick(),
             }
         }
@@ -152,7 +159,7 @@ impl Actor {
                 }
                 Done::Nothing
             })),
-            () = self.outbox.deliver(), if holds_back => Input::Delivered,
+            delivery = self.outbox.deliver(), if holds_back => Input::Delivered(delivery),
             () = wake => Input::Tick,
             event = events => Input::Event(event),
         }
@@ -196,6 +203,7 @@ impl Actor {
             *thread = now.clone();
         }
         match command {
+            Command::Connect { connected } => self.connect_caller(connected),
             Command::Adopt(adopt) => self.adopt(*adopt),
             Command::Send { thread, input, content, if_busy, outcome } => {
                 let Some(root) = self.root_mut(&thread) else {
@@ -237,11 +245,15 @@ impl Actor {
     }
 
     fn adopt(&mut self, adopt: Adopt) {
-        let Some(version) = self.server().map(|server| server.version().clone()) else { return };
         let (thread, turn) = (adopt.opened.id.clone(), adopt.opened.active_turn.clone());
-        let (entry, adopted) = Entry::root(adopt, &version);
+        let is_current = adopt.on.epoch == self.epoch && matches!(self.link, Link::Up { .. });
+        let (entry, adopted) = Entry::root(adopt);
         self.threads.insert(thread.clone(), entry);
         drop(adopted);
+        if !is_current {
+            let reason = "the connection ended while the thread was opened".to_owned();
+            return self.step(&thread, Signal::Closed { reason });
+        }
         if turn.is_some() {
             self.step(&thread, Signal::Codex(Said { turn, what: What::TurnStarted }));
         }
@@ -279,12 +291,29 @@ impl Actor {
         }
     }
 
+    fn delivered(&mut self, delivery: Delivery) {
+        if let Delivery::Overdue(thread) = delivery {
+            tracing::warn!(%thread, "nobody reads the updates; the thread goes on unwatched");
+            self.outbox.forget(&thread);
+            if let Some(root) = self.root_mut(&thread) {
+                root.watcher.let_go(&thread);
+            }
+        }
+        if self.outbox.is_empty() {
+            // We did not listen meanwhile, so the silence of the threads means nothing.
+            let threads: Vec<ThreadId> = self.threads.keys().cloned().collect();
+            for thread in threads {
+                self.step(&thread, Signal::Listening);
+            }
+        }
+    }
+
     fn tick(&mut self) {
         let now = self.now();
         let due = self
             .threads
             .iter()
-            .filter(|(_, entry)| entry.machine.wake_at().is_some_and(|at| at <= now));
+            .filter(|(_, entry)| self.wake_of(entry).is_some_and(|at| at <= now));
         let due: Vec<ThreadId> = due.map(|(thread, _)| thread.clone()).collect();
         for thread in due {
             self.step(&thread, Signal::Tick);
@@ -292,8 +321,14 @@ impl Actor {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let at = self.threads.values().filter_map(|entry| entry.machine.wake_at()).min()?;
+        let at = self.threads.values().filter_map(|entry| self.wake_of(entry)).min()?;
         Some(self.started + Duration::from_millis(at.as_ms()))
+    }
+
+    /// While we do not listen to Codex, only turns that shall end are looked after.
+    fn wake_of(&self, entry: &Entry) -> Option<Moment> {
+        let listens = self.outbox.is_empty() || entry.machine.is_stopping();
+        entry.machine.wake_at().filter(|_| listens)
     }
 
     fn now(&self) -> Moment {

@@ -4,7 +4,8 @@ use ostler_model::thread::{Deciders, IfBusy};
 use ostler_model::{AskId, Failure, InputId, ThreadId};
 use tokio::sync::{mpsc, oneshot};
 
-use super::ThreadOptions;
+use super::{ConnectError, ThreadOptions};
+use crate::app_server::AppServer;
 use crate::thread::open::OpenedThread;
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Decided, Decider, ThreadUpdate, TurnInput, TurnOutcome};
@@ -13,6 +14,10 @@ pub(crate) type Outcome = Result<TurnOutcome, Failure>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
+    /// Somebody wants to call Codex.
+    Connect {
+        connected: oneshot::Sender<Result<Connected, ConnectError>>,
+    },
     Adopt(Box<Adopt>),
     Send {
         thread: ThreadId,
@@ -59,14 +64,22 @@ impl Command {
             | Self::Deciders { thread, .. }
             | Self::ChangeSettings { thread, .. }
             | Self::Forget { thread, .. } => Some(thread),
-            Self::Adopt(_) => None,
+            Self::Connect { .. } | Self::Adopt(_) => None,
         }
     }
+}
+
+/// A connection, and which one it is: a thread that was opened on one that is gone must be opened again.
+#[derive(Debug, Clone)]
+pub(crate) struct Connected {
+    pub(crate) server: AppServer,
+    pub(crate) epoch: u64,
 }
 
 #[derive(Debug)]
 pub(crate) struct Adopt {
     pub(crate) opened: OpenedThread,
+    pub(crate) on: Connected,
     pub(crate) settings: ThreadSettings,
     pub(crate) options: ThreadOptions,
     pub(crate) updates: mpsc::Sender<ThreadUpdate>,

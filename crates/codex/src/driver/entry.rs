@@ -3,18 +3,21 @@
 use std::collections::{HashMap, VecDeque};
 
 use ostler_model::thread::{Limits, Machine, Update};
-use ostler_model::{Ask, AskId, InputId, ThreadId, TurnId, TurnResult};
-use tokio::sync::{mpsc, oneshot};
+use ostler_model::{Ask, AskId, FailureClass, InputId, Message, ThreadId, TurnId, TurnResult};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{Adopt, History, Outcome};
 use super::echo;
 use super::messages::Projection;
+use super::missed::ToldItems;
+use super::outbox::Watcher;
+use super::remembered::Remembered;
 use crate::protocol::CodexVersion;
 use crate::protocol::request::turn::{CollaborationMode, CollaborationSettings, Mode};
 use crate::thread::settings::ThreadSettings;
-use crate::thread::{Agent, Decider, ThreadHandlers, ThreadUpdate, TurnInput, TurnOutcome};
+use crate::thread::{Agent, Decider, ThreadHandlers, TurnInput, TurnOutcome};
 use crate::wire::{Call, RequestId};
 
 /// Outcomes that are kept for inputs whose proof comes after the end of their turn.
@@ -26,6 +29,7 @@ pub(super) struct Entry {
     pub(super) machine: Machine,
     pub(super) role: Role,
     pub(super) asks: HashMap<AskId, PendingAsk>,
+    pub(super) told: ToldItems,
 }
 
 #[derive(Debug)]
@@ -39,10 +43,11 @@ pub(super) enum Role {
 #[derive(Debug)]
 pub(super) struct Root {
     pub(super) settings: ThreadSettings,
+    pub(super) limits: Limits,
     pub(super) used: UsedModel,
     pub(super) handlers: ThreadHandlers,
     pub(super) decider: Option<Decider>,
-    pub(super) updates: mpsc::Sender<ThreadUpdate>,
+    pub(super) watcher: Watcher,
     pub(super) inputs: HashMap<InputId, TurnInput>,
     /// Inputs that are the reason of an answer, which waits for them.
     pub(super) reasons: HashMap<InputId, CancellationToken>,
@@ -53,6 +58,8 @@ pub(super) struct Root {
     projection: Option<Projection>,
     /// Turns have been seen, so Codex has a history of it.
     pub(super) has_turns: bool,
+    /// Kept of an ephemeral thread only; of others Codex has a file.
+    pub(super) remembered: Option<Remembered>,
 }
 
 /// The model of a thread as Codex knows it: what a turn changes stays for later ones.
@@ -108,15 +115,17 @@ impl PendingAsk {
 }
 
 impl Entry {
-    pub(super) fn root(adopt: Adopt, version: &CodexVersion) -> (Self, oneshot::Sender<()>) {
-        let Adopt { opened, settings, options, updates, history, adopted } = adopt;
-        let machine = Machine::new(options.limits, echo(version));
+    pub(super) fn root(adopt: Adopt) -> (Self, oneshot::Sender<()>) {
+        let Adopt { on, opened, settings, options, updates, history, adopted } = adopt;
+        let machine = Machine::new(options.limits.clone(), echo(on.server.version()));
+        let remembered = settings.ephemeral.then(Remembered::default);
         let root = Root {
             settings,
+            limits: options.limits,
             used: UsedModel { model: opened.model, effort: opened.effort },
             handlers: options.handlers,
             decider: None,
-            updates,
+            watcher: Watcher::new(updates, options.patience),
             inputs: HashMap::new(),
             reasons: HashMap::new(),
             waiters: HashMap::new(),
@@ -124,16 +133,25 @@ impl Entry {
             outcomes: VecDeque::new(),
             projection: None,
             has_turns: history == History::Kept,
+            remembered,
         };
         let role = Role::Root(Box::new(root));
-        (Self { machine, role, asks: HashMap::new() }, adopted)
+        (Self { machine, role, asks: HashMap::new(), told: ToldItems::default() }, adopted)
     }
 
-    pub(super) fn child(agent: Agent, parent: ThreadId, version: &CodexVersion) -> Self {
+    /// A sub-agent has the limits of the thread above it, but for the budget: that one counts there.
+    pub(super) fn child(
+        agent: Agent,
+        parent: ThreadId,
+        limits: &Limits,
+        version: &CodexVersion,
+    ) -> Self {
+        let limits = Limits { budget: None, ..limits.clone() };
         Self {
-            machine: Machine::new(Limits::default(), echo(version)),
+            machine: Machine::new(limits, echo(version)),
             role: Role::Child { agent, parent },
             asks: HashMap::new(),
+            told: ToldItems::default(),
         }
     }
 
@@ -174,8 +192,14 @@ impl Entry {
 impl Root {
     /// The turn has ended: whoever waits for one of its inputs learns how.
     pub(super) fn conclude(&mut self, thread: &ThreadId, result: &TurnResult) {
-        self.has_turns = true;
+        // A turn that died with its app-server may have died before Codex wrote anything down.
+        let died = result.failure().is_some_and(|it| it.class == FailureClass::ServerGone);
+        self.has_turns |= !died;
         let messages = self.projection.take().map(Projection::finish).unwrap_or_default();
+        if let Some(remembered) = &mut self.remembered {
+            let prompts = result.inputs.iter().filter_map(|input| self.inputs.get(input)?.prompt());
+            remembered.add(prompts.map(Message::user).chain(messages.iter().cloned()).collect());
+        }
         let outcome = TurnOutcome { thread: thread.clone(), result: result.clone(), messages };
         for input in &result.inputs {
             self.settle(input, Ok(outcome.clone()));

@@ -3,8 +3,10 @@
 //! Nothing in a sub-agent's events says whose it is, and its first ones may come before the item of the parent that
 //! names it. So Codex is asked (`thread/read` says it on 0.130.0, 0.142.5 and 0.166.0), and what it said is kept until then.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use backon::{ExponentialBuilder, Retryable};
 use ostler_model::ThreadId;
 use ostler_model::thread::Signal;
 
@@ -21,17 +23,28 @@ const READ_DEADLINE: Duration = Duration::from_secs(10);
 /// Deeper than any nesting that Codex allows; a cycle must not hang us.
 const DEEPEST: usize = 32;
 
+/// Some seconds in all, and most of the tries at once.
+fn asking_again() -> ExponentialBuilder {
+    let first = ExponentialBuilder::default().with_min_delay(Duration::from_millis(20));
+    first.with_max_delay(Duration::from_secs(2)).with_max_times(10)
+}
+
 impl Actor {
     /// An event of a thread that nobody opened here.
     pub(super) fn hear_unknown(&mut self, thread: ThreadId, event: Event) {
         self.keep_early(thread.clone(), event);
-        if !self.asked_about.insert(thread.clone()) {
-            return;
+        if self.asked_about.insert(thread.clone()) {
+            self.read_parent(thread);
         }
+    }
+
+    fn read_parent(&mut self, thread: ThreadId) {
         let Some(server) = self.server().cloned() else { return };
         self.spawn(async move {
             let read = ThreadRead { thread_id: thread.clone(), include_turns: false };
-            let answer = server.call_within(&read, READ_DEADLINE).await;
+            let ask = || server.call_within(&read, READ_DEADLINE);
+            // A sub-agent may speak before Codex would tell of it (0.130.0).
+            let answer = ask.retry(asking_again()).await;
             Done::Child(thread, answer.ok().map(|answer| Box::new(answer.thread)))
         });
     }
@@ -45,12 +58,24 @@ impl Actor {
         let Some(version) = self.server().map(|server| server.version().clone()) else { return };
         let name = view.and_then(|view| view.agent_nickname);
         let agent = Agent { thread: thread.clone(), name };
-        self.threads.insert(thread.clone(), Entry::child(agent, parent, &version));
+        let above = self.threads.get(&root).and_then(Entry::as_root);
+        let limits = above.map(|above| above.limits.clone()).unwrap_or_default();
+        self.threads.insert(thread.clone(), Entry::child(agent, parent, &limits, &version));
         let deciders = self.threads.get(&root).map(|entry| entry.machine.deciders());
         if let Some(deciders) = deciders {
             self.step(thread, Signal::Deciders(deciders));
         }
         self.hear_early(thread);
+        self.ask_again_below(thread);
+    }
+
+    /// A sub-agent of this sub-agent may have been asked about before we knew its parent.
+    fn ask_again_below(&mut self, thread: &ThreadId) {
+        let unknown = self.early.iter().map(|(speaker, _)| speaker);
+        let unknown: HashSet<ThreadId> = unknown.filter(|it| *it != thread).cloned().collect();
+        for speaker in unknown {
+            self.read_parent(speaker);
+        }
     }
 
     /// The thread that a caller opened, above this one or this one itself.
@@ -77,15 +102,22 @@ impl Actor {
 
     /// A sub-agent spoke: the threads above it live, and wait while it waits for a person.
     pub(super) fn tell_parents(&mut self, thread: &ThreadId) {
-        let Some(entry) = self.threads.get(thread) else { return };
-        let Role::Child { parent, .. } = &entry.role else { return };
-        let parent = parent.clone();
-        let family = self.family_of(&parent);
-        let children = family.iter().filter(|member| **member != parent);
-        let mut children = children.filter_map(|member| self.threads.get(member));
-        let waiting = children.any(|entry| entry.machine.waits_for_people())
-            || self.threads.get(thread).is_some_and(|entry| entry.machine.waits_for_people());
-        self.step(&parent, Signal::ChildSpoke { waiting });
+        let mut thread = thread.clone();
+        for _ in 0..DEEPEST {
+            let Some(parent) = self.parent_of(&thread) else { return };
+            let waiting = self.threads.iter().any(|(member, entry)| {
+                self.parent_of(member).as_ref() == Some(&parent) && entry.machine.waits_for_people()
+            });
+            self.step(&parent, Signal::ChildSpoke { waiting });
+            thread = parent;
+        }
+    }
+
+    fn parent_of(&self, thread: &ThreadId) -> Option<ThreadId> {
+        match &self.threads.get(thread)?.role {
+            Role::Child { parent, .. } => Some(parent.clone()),
+            Role::Root(_) => None,
+        }
     }
 
     /// Tells the watcher of the thread, or of the thread above a sub-agent.
@@ -97,7 +129,7 @@ impl Actor {
         };
         if let Some(entry) = self.threads.get(&root).and_then(Entry::as_root) {
             let update = ThreadUpdate { thread: root, agent, what };
-            self.outbox.post(&entry.updates, update);
+            self.outbox.post(&entry.watcher, update);
         }
     }
 

@@ -1,9 +1,10 @@
 //! What Codex says, in our own words.
 
+use jiff::Zoned;
 use ostler_model::plan::{Plan, PlanStatus, PlanStep};
 use ostler_model::thread::{DeltaKind, Said, SaidEnd, Signal, What};
 use ostler_model::usage::Tokens;
-use ostler_model::{AskId, ThreadId, TurnId};
+use ostler_model::{AskId, Failure, ThreadId, TurnId};
 
 use super::actor::{Actor, Link};
 use super::entry::PendingAsk;
@@ -14,7 +15,7 @@ use crate::protocol::notification::views::{Delta, PartDelta};
 use crate::protocol::turn::Turn;
 use crate::protocol::words::{PlanStepStatus, TurnStatus};
 use crate::protocol::{Notification, ServerRequest, ask, parse_notification, parse_server_request};
-use crate::thread::failure::failure;
+use crate::thread::failure::failure_just_now;
 use crate::thread::item::translate;
 use crate::thread::{Notice, Told};
 use crate::wire::{Call, RequestId};
@@ -39,7 +40,9 @@ impl Actor {
                 (None, notice) => self.tell_all(&Told::Notice(notice)),
             }
         }
-        let Some((thread, said)) = said(&notification, self.epoch, self.limits.as_ref()) else {
+        let now = || Zoned::now().with_time_zone(self.time_zone.clone());
+        let context = Context { epoch: self.epoch, limits: self.limits.as_ref(), now: &now };
+        let Some((thread, said)) = said(&notification, &context) else {
             return;
         };
         if self.threads.contains_key(&thread) {
@@ -133,6 +136,8 @@ impl Actor {
         }
         self.link = Link::Down;
         self.asked_about.clear();
+        // Their request ids mean nothing on the next connection, on which Codex asks again.
+        self.early.clear();
         let threads: Vec<ThreadId> = self.threads.keys().cloned().collect();
         for thread in threads {
             self.step(&thread, Signal::Closed { reason: reason.to_owned() });
@@ -145,11 +150,24 @@ pub(crate) fn ask_id(epoch: u64, id: &RequestId) -> AskId {
     AskId::new(format!("{epoch}.{}", id.as_json()))
 }
 
+/// What must be known to understand a notification.
+pub(crate) struct Context<'a> {
+    pub(crate) epoch: u64,
+    pub(crate) limits: Option<&'a RateLimits>,
+    /// In the app-server's own time zone; only looked at when a limit is reached.
+    pub(crate) now: &'a dyn Fn() -> Zoned,
+}
+
+impl Context<'_> {
+    fn failure(&self, error: &TurnError) -> Failure {
+        failure_just_now(error, self.limits, &(self.now)())
+    }
+}
+
 /// What a notification says about which thread.
 pub(crate) fn said(
     notification: &Notification<'_>,
-    epoch: u64,
-    limits: Option<&RateLimits>,
+    context: &Context<'_>,
 ) -> Option<(ThreadId, Said)> {
     let say = |thread: &ThreadId, turn: Option<&TurnId>, what| {
         Some((thread.clone(), Said { turn: turn.cloned(), what }))
@@ -159,7 +177,7 @@ pub(crate) fn said(
             say(&event.thread_id, event.turn.id.as_ref(), What::TurnStarted)
         }
         Notification::TurnCompleted(event) => {
-            let end = turn_end(&event.turn, limits);
+            let end = turn_end(&event.turn, |error| context.failure(error));
             say(&event.thread_id, event.turn.id.as_ref(), What::TurnCompleted(end))
         }
         Notification::ItemStarted(event) => {
@@ -212,13 +230,17 @@ pub(crate) fn said(
         }
         Notification::Error(notice) => {
             let thread = notice.thread_id.as_ref()?;
-            let failure = failure(&notice.error, limits);
+            let failure = context.failure(&notice.error);
             let what = What::Failing { failure, will_retry: notice.will_retry };
             say(thread, notice.turn_id.as_ref(), what)
         }
         Notification::ServerRequestResolved(resolved) => {
             let thread = resolved.thread_id.as_ref()?;
-            say(thread, None, What::AskResolved { ask: ask_id(epoch, &resolved.request_id) })
+            say(
+                thread,
+                None,
+                What::AskResolved { ask: ask_id(context.epoch, &resolved.request_id) },
+            )
         }
         Notification::ThreadStatusChanged(status) => say(&status.thread_id, None, What::Sign),
         Notification::McpToolCallProgress(progress) => say(&progress.thread_id, None, What::Sign),
@@ -229,8 +251,8 @@ pub(crate) fn said(
 }
 
 /// How Codex says that a turn ended. A failed one may come without its error.
-pub(super) fn turn_end(turn: &Turn, limits: Option<&RateLimits>) -> SaidEnd {
-    let error = turn.error.as_ref().map(|error: &TurnError| failure(error, limits));
+pub(super) fn turn_end(turn: &Turn, classify: impl Fn(&TurnError) -> Failure) -> SaidEnd {
+    let error = turn.error.as_ref().map(classify);
     match &turn.status {
         Some(TurnStatus::Completed) => SaidEnd::Completed,
         Some(TurnStatus::Interrupted) => SaidEnd::Interrupted,

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use ostler_model::item::Outcome;
 use ostler_model::thread::{SaidEnd, SeenInput, SeenState, SeenTurn, View};
-use ostler_model::{InputId, ThreadId};
+use ostler_model::{InputId, Item, ThreadId};
 
 use super::hear::turn_end;
 use crate::app_server::{AppServer, CallError};
@@ -15,7 +16,8 @@ use crate::protocol::request::thread_history::{
 use crate::protocol::thread::ThreadStatus;
 use crate::protocol::turn::Turn;
 use crate::protocol::words::{ActiveFlag, ThreadState, TurnStatus};
-use crate::thread::item::user_message;
+use crate::thread::failure::failure;
+use crate::thread::item::{translate, user_message};
 
 /// Codex answers within 40 ms, and within 230 ms while it streams at full speed.
 const LOOK_DEADLINE: Duration = Duration::from_secs(15);
@@ -72,7 +74,7 @@ fn state(status: Option<&ThreadStatus>) -> SeenState {
 fn seen(turn: &Turn) -> Option<SeenTurn> {
     let end = match &turn.status {
         Some(TurnStatus::InProgress) | None => None,
-        Some(_) => Some(turn_end(turn, None)),
+        Some(_) => Some(turn_end(turn, |error| failure(error, None))),
     };
     let inputs = turn.items().flatten().filter_map(|item| match &item.body {
         ItemBody::UserMessage(message) => {
@@ -81,5 +83,16 @@ fn seen(turn: &Turn) -> Option<SeenTurn> {
         }
         _ => None,
     });
-    Some(SeenTurn { id: turn.id.clone()?, end, inputs: inputs.collect() })
+    let items = turn.items().flatten().map(|item| translate(&item));
+    let items = items.filter(|item| !matches!(item.body, ostler_model::ItemBody::UserMessage(_)));
+    Some(SeenTurn {
+        id: turn.id.clone()?,
+        end,
+        inputs: inputs.collect(),
+        items: items.filter(|item| !is_running(item)).collect(),
+    })
+}
+
+fn is_running(item: &Item) -> bool {
+    item.clone().outcome_mut().is_some_and(|outcome| *outcome == Outcome::Running)
 }

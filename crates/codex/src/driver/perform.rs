@@ -156,6 +156,7 @@ impl Actor {
             failure.evidence = self.connector.evidence();
         }
         if let Some(entry) = self.threads.get_mut(thread) {
+            entry.told.note(&update);
             entry.project(&update);
         }
         match &update {

@@ -1,13 +1,19 @@
 //! Opening threads again after a connection, or Codex's memory of a thread, is gone.
 
-use ostler_model::thread::{ServerWanted, Signal, View};
-use ostler_model::{Failure, FailureClass, ThreadId};
+use ostler_model::thread::{SeenState, ServerWanted, Signal, View};
+use ostler_model::{Failure, FailureClass, ThreadId, TurnId};
+use serde_json::Value;
+use tokio::sync::oneshot;
 
 use super::actor::{Actor, Done, Link};
+use super::command::Connected;
 use super::connector::{ConnectError, Connection};
 use super::look::look;
+use super::remembered::Remembered;
 use crate::app_server::AppServer;
-use crate::protocol::request::thread::ThreadUnsubscribe;
+use crate::protocol::request::command::BackgroundTerminalsClean;
+use crate::protocol::request::thread::{ThreadInjectItems, ThreadResume, ThreadUnsubscribe};
+use crate::protocol::request::turn::TurnInterrupt;
 use crate::thread::open::OpenError;
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Notice, Told};
@@ -18,6 +24,17 @@ pub(super) struct Reopened {
     /// Another one than before if Codex had nothing of the old one.
     thread: ThreadId,
     view: View,
+}
+
+/// What a thread is opened again with.
+#[derive(Debug)]
+struct Before {
+    settings: ThreadSettings,
+    has_turns: bool,
+    /// The conversation of an ephemeral thread, as items for the model.
+    conversation: Option<Vec<Value>>,
+    /// The turn that ran.
+    turn: Option<TurnId>,
 }
 
 impl Actor {
@@ -31,6 +48,24 @@ impl Actor {
             Link::Down => {
                 self.reopening.push((thread.clone(), wanted));
                 self.connect(wanted);
+            }
+        }
+    }
+
+    pub(super) fn connect_caller(
+        &mut self,
+        caller: oneshot::Sender<Result<Connected, ConnectError>>,
+    ) {
+        match &self.link {
+            Link::Up { server, .. } => {
+                let connected = Connected { server: server.clone(), epoch: self.epoch };
+                // Whoever asked may have gone.
+                drop(caller.send(Ok(connected)));
+            }
+            Link::Connecting => self.callers.push(caller),
+            Link::Down => {
+                self.callers.push(caller);
+                self.connect(ServerWanted::Any);
             }
         }
     }
@@ -53,6 +88,10 @@ impl Actor {
             Ok(Connection { server, events }) => {
                 self.epoch += 1;
                 self.link = Link::Up { server: server.clone(), events };
+                for caller in std::mem::take(&mut self.callers) {
+                    let connected = Connected { server: server.clone(), epoch: self.epoch };
+                    drop(caller.send(Ok(connected)));
+                }
                 for (thread, _) in std::mem::take(&mut self.reopening) {
                     self.resume(&thread, server.clone());
                 }
@@ -68,8 +107,15 @@ impl Actor {
                     let failure = gone(&error);
                     self.step(&thread, Signal::ReopenFailed { failure });
                 }
-                if let (Link::Down, Some((_, wanted))) = (&self.link, self.reopening.first()) {
-                    self.connect(*wanted);
+                if wanted == ServerWanted::Any {
+                    for caller in std::mem::take(&mut self.callers) {
+                        drop(caller.send(Err(error.clone())));
+                    }
+                }
+                let callers = (!self.callers.is_empty()).then_some(ServerWanted::Any);
+                let threads = self.reopening.first().map(|(_, wanted)| *wanted);
+                if let (Link::Down, Some(wanted)) = (&self.link, threads.or(callers)) {
+                    self.connect(wanted);
                 }
             }
         }
@@ -77,14 +123,22 @@ impl Actor {
 
     fn resume(&mut self, thread: &ThreadId, server: AppServer) {
         let thread = thread.clone();
+        let turn = self.threads.get(&thread).and_then(|entry| entry.machine.turn().cloned());
         let Some(root) = self.root_mut(&thread) else {
-            // A sub-agent cannot be opened by us; joining its parent brings its events again.
-            let failure = Failure::new(FailureClass::ServerGone, "the connection broke");
-            return self.step(&thread, Signal::ReopenFailed { failure });
+            self.spawn(async move {
+                let rejoined = rejoin_agent(&server, &thread).await;
+                Done::Reopened(thread, Box::new(rejoined))
+            });
+            return;
         };
-        let (settings, has_turns) = (root.settings.clone(), root.has_turns);
+        let before = Before {
+            turn,
+            settings: root.settings.clone(),
+            has_turns: root.has_turns,
+            conversation: root.remembered.as_ref().map(Remembered::items),
+        };
         self.spawn(async move {
-            let reopened = reopen_thread(&server, &thread, &settings, has_turns).await;
+            let reopened = reopen_thread(&server, &thread, &before).await;
             Done::Reopened(thread, Box::new(reopened))
         });
     }
@@ -99,9 +153,21 @@ impl Actor {
                 if now != *thread {
                     self.rename(thread, &now);
                 }
+                self.tell_missed(&now, &view);
                 self.step(&now, Signal::Reopened(view));
             }
             Err(failure) => self.step(thread, Signal::ReopenFailed { failure }),
+        }
+    }
+
+    /// Steps of the running turn that ended while nobody listened.
+    fn tell_missed(&mut self, thread: &ThreadId, view: &View) {
+        let Some(version) = self.server().map(|server| server.version().clone()) else { return };
+        let Some(entry) = self.threads.get(thread) else { return };
+        let Some(turn) = entry.machine.turn().cloned() else { return };
+        let Some(seen) = view.turns.iter().find(|seen| seen.id == turn) else { return };
+        for item in entry.told.missing(seen.items.clone(), &version) {
+            self.step(thread, Signal::Missed { turn: turn.clone(), item });
         }
     }
 
@@ -129,21 +195,69 @@ impl Actor {
 async fn reopen_thread(
     server: &AppServer,
     thread: &ThreadId,
-    settings: &ThreadSettings,
-    has_turns: bool,
+    before: &Before,
 ) -> Result<Reopened, Failure> {
-    match server.resume_thread(thread, settings).await {
+    match server.resume_thread(thread, &before.settings).await {
         Ok(_) => {
             let view = look(server, thread).await.unwrap_or_default();
             Ok(Reopened { thread: thread.clone(), view })
         }
-        // A thread without a turn has no file, so it dies with its process; nothing is lost by a new one.
-        Err(OpenError::NotFound { .. }) if !has_turns => {
-            let opened = server.start_thread(settings).await.map_err(|error| refused(&error))?;
-            Ok(Reopened { thread: opened.id, view: View::default() })
+        Err(OpenError::NotFound { .. }) if !before.has_turns || before.conversation.is_some() => {
+            match before.turn.clone() {
+                Some(turn) if is_loaded(server, thread).await => {
+                    Err(abandon(server, thread, turn).await)
+                }
+                _ => renew(server, before).await,
+            }
         }
         Err(error) => Err(refused(&error)),
     }
+}
+
+async fn is_loaded(server: &AppServer, thread: &ThreadId) -> bool {
+    let view = look(server, thread).await;
+    view.is_ok_and(|view| !matches!(view.state, SeenState::NotLoaded | SeenState::Unknown))
+}
+
+/// Codex lets nobody join an ephemeral thread again (0.130.0 to 0.166.0). Its turn would go on unheard, next to the one
+/// that takes its place.
+async fn abandon(server: &AppServer, thread: &ThreadId, turn: TurnId) -> Failure {
+    let interrupt = TurnInterrupt { thread_id: thread.clone(), turn_id: turn };
+    let interrupted = server.call(&interrupt).await.map(drop);
+    let clean = BackgroundTerminalsClean { thread_id: thread.clone() };
+    if let Err(error) = interrupted.and(server.call(&clean).await.map(drop)) {
+        tracing::warn!(%error, %thread, "a turn that nobody hears may still run");
+    }
+    let message = "the connection broke, and codex lets nobody join an ephemeral thread again";
+    Failure::new(FailureClass::ServerGone, message)
+}
+
+/// A thread without a turn has no file, nor has an ephemeral one, so it dies with its process. Nothing is lost by a new
+/// one that gets the conversation.
+async fn renew(server: &AppServer, before: &Before) -> Result<Reopened, Failure> {
+    let opened = server.start_thread(&before.settings).await.map_err(|error| refused(&error))?;
+    let items = before.conversation.clone().unwrap_or_default();
+    if !items.is_empty() {
+        let inject = ThreadInjectItems { thread_id: opened.id.clone(), items };
+        let injected = server.call(&inject).await;
+        injected.map_err(|error| refused(&OpenError::from_call_on(&opened.id, error)))?;
+    }
+    Ok(Reopened { thread: opened.id, view: View::default() })
+}
+
+/// A sub-agent that is still loaded is only listened to again; one that is not died with its app-server, and loading it
+/// is its parent's business.
+async fn rejoin_agent(server: &AppServer, agent: &ThreadId) -> Result<Reopened, Failure> {
+    let gone = |reason: String| Failure::new(FailureClass::ServerGone, reason);
+    let view = look(server, agent).await.map_err(gone)?;
+    if matches!(view.state, SeenState::NotLoaded | SeenState::Unknown) {
+        return Ok(Reopened { thread: agent.clone(), view });
+    }
+    let joined = server.call(&ThreadResume::new(agent.clone())).await;
+    joined.map_err(|error| gone(error.to_string()))?;
+    // What happened between the look and the joining would be missed.
+    let view = look(server, agent).await.map_err(gone)?;
+    Ok(Reopened { thread: agent.clone(), view })
 }
 
 fn refused(error: &OpenError) -> Failure {

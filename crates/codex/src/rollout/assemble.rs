@@ -1,16 +1,18 @@
 //! Lines into turns of items.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use ostler_model::item::{
-    AgentMessage, Attachment, Item, ItemBody, ItemEnd, Outcome, Reasoning, UserMessage,
+    AgentMessage, Attachment, Item, ItemBody, Outcome, Reasoning, UserMessage,
 };
 use ostler_model::{InputId, ThreadId, TurnId};
 use serde_json::value::RawValue;
 
 use super::calls::{self, Call, Outcomes};
 use super::line::{Event, Line, Meta, Recorded, Response};
-use super::{Rollout, RolloutTurn, TurnEnd, injected, recorded};
+use super::turns::{Entry, Source, Turns};
+use super::{Rollout, TurnEnd, injected, recorded};
 use crate::protocol::item::body::{WebSearch, WebSearchAction};
 use crate::protocol::lenient;
 use crate::thread::item as live;
@@ -25,34 +27,13 @@ pub(super) struct Assembly {
     paginated: bool,
     /// Codex marks what people said; what is not marked was put in by itself.
     marks_people: bool,
-    turns: Vec<Turn>,
-    /// Turns by id; a review runs under two.
-    known: BTreeMap<TurnId, usize>,
-    calls: BTreeMap<String, (usize, Call)>,
+    turns: Turns,
+    /// Calls without an output so far, with the places of their turns, in order.
+    calls: Vec<(usize, Call)>,
     /// Commands in the background: turn and item.
     background: BTreeMap<String, (usize, String)>,
     /// The last words that Codex marked as the agent's.
     marked_words: Option<String>,
-}
-
-struct Turn {
-    id: Option<TurnId>,
-    end: TurnEnd,
-    is_review: bool,
-    entries: Vec<Entry>,
-}
-
-struct Entry {
-    item: Item,
-    source: Source,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// A line that tells a finished item.
-    Told,
-    /// What went to the model or came from it, and no line has said yet that a person saw it.
-    Model,
 }
 
 impl Assembly {
@@ -72,17 +53,16 @@ impl Assembly {
     }
 
     pub(super) fn finish(mut self) -> Rollout {
-        for (turn, call) in std::mem::take(&mut self.calls).into_values() {
-            self.unanswered(turn, &call);
+        for (place, call) in mem::take(&mut self.calls) {
+            self.unanswered(place, &call);
         }
-        let last = self.turns.len().saturating_sub(1);
-        let marks_people = self.marks_people;
-        let turns = self.turns.into_iter().enumerate();
-        let turns = turns.map(|(index, turn)| turn.finish(index, index == last, marks_people));
+        if self.marks_people {
+            self.turns.drop_unmarked_people();
+        }
         Rollout {
             thread: self.thread,
             codex_version: self.codex_version,
-            turns: turns.collect(),
+            turns: self.turns.finish(),
             ..Rollout::default()
         }
     }
@@ -104,8 +84,12 @@ impl Assembly {
         match response.kind.as_str() {
             "function_call" | "custom_tool_call" | "local_shell_call" => {
                 let call = Call::of(response, self.cwd.as_deref());
-                let turn = self.turn(turn_id);
-                self.calls.insert(call.id().to_owned(), (turn, call));
+                let place = self.turns.place(turn_id);
+                // A model may give its calls the same ids in each turn; the earlier one will get no answer any more.
+                if let Some((place, earlier)) = self.take_call(call.id()) {
+                    self.unanswered(place, &earlier);
+                }
+                self.calls.push((place, call));
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 self.output(response);
@@ -119,24 +103,14 @@ impl Assembly {
                     content: response.content.clone(),
                 };
                 let id = response.id.as_str().into();
-                self.push(turn_id, Item { id, body: ItemBody::Reasoning(reasoning) }, Source::Told);
+                self.turns.push(
+                    turn_id,
+                    Item { id, body: ItemBody::Reasoning(reasoning) },
+                    Source::Told,
+                );
             }
             "web_search_call" => self.web_search(response, turn_id),
-            "image_generation_call" => {
-                let turn = self.turn(turn_id);
-                if !self.ends_with(turn, |body| matches!(body, ItemBody::ImageGeneration { .. })) {
-                    let body = ItemBody::ImageGeneration {
-                        prompt: response.revised_prompt.clone(),
-                        saved_path: None,
-                        status: response.status.clone(),
-                    };
-                    self.push(
-                        turn_id,
-                        Item { id: response.id.as_str().into(), body },
-                        Source::Told,
-                    );
-                }
-            }
+            "image_generation_call" => self.image(response, turn_id),
             _ => {}
         }
     }
@@ -149,15 +123,16 @@ impl Assembly {
                 let marked = self.marked_words.as_ref() == Some(&text);
                 let source = if marked { Source::Told } else { Source::Model };
                 let phase = live::phase(response.phase.as_ref());
-                let turn = self.turn(turn_id);
                 // The findings of a review are told in parts, and after it as the words a person sees.
-                if let Some(ItemBody::ReviewEnded { review }) = self.last_mut(turn)
+                let place = self.turns.place(turn_id);
+                let last = self.turns.get(place).and_then(|turn| turn.entries.last_mut());
+                if let Some(ItemBody::ReviewEnded { review }) = last.map(|last| &mut last.item.body)
                     && text.starts_with(review.as_str())
                 {
                     review.clone_from(&text);
                 }
                 let body = ItemBody::AgentMessage(AgentMessage { text, phase });
-                self.push(turn_id, Item { id, body }, source);
+                self.turns.push(turn_id, Item { id, body }, source);
             }
             "user" => {
                 let text = response.content.join("\n");
@@ -167,12 +142,16 @@ impl Assembly {
                         Some(0) => Outcome::Succeeded,
                         _ => Outcome::Failed,
                     };
-                    self.push(turn_id, Item { id, body: ItemBody::Command(command) }, Source::Told);
+                    self.turns.push(
+                        turn_id,
+                        Item { id, body: ItemBody::Command(command) },
+                        Source::Told,
+                    );
                 } else if !injected::is_injected(&text) {
                     let message = UserMessage { text, ..UserMessage::default() };
-                    self.person(turn_id);
+                    self.turns.person_spoke(turn_id);
                     let item = Item { id, body: ItemBody::UserMessage(message) };
-                    self.push(turn_id, item, Source::Model);
+                    self.turns.push(turn_id, item, Source::Model);
                 }
             }
             _ => {}
@@ -183,13 +162,13 @@ impl Assembly {
         let event: Event = read(payload);
         let turn_id = event.turn_id.as_ref();
         match event.kind.as_str() {
-            "task_started" | "turn_started" => self.begin(event.turn_id),
-            "task_complete" | "turn_complete" => self.end(event.turn_id, TurnEnd::Completed),
-            "turn_aborted" => self.end(event.turn_id, TurnEnd::Interrupted),
+            "task_started" | "turn_started" => self.turns.begin(event.turn_id),
+            "task_complete" | "turn_complete" => self.turns.end(event.turn_id, TurnEnd::Completed),
+            "turn_aborted" => self.turns.end(event.turn_id, TurnEnd::Interrupted),
             "user_message" => self.user_message(&event),
             "agent_message" => {
                 self.marked_words = Some(event.message);
-                if let Some(last) = self.turns.last_mut().and_then(|turn| turn.entries.last_mut())
+                if let Some(last) = self.turns.last().and_then(|turn| turn.entries.last_mut())
                     && let ItemBody::AgentMessage(message) = &last.item.body
                     && self.marked_words.as_ref() == Some(&message.text)
                 {
@@ -201,7 +180,12 @@ impl Assembly {
                     self.told(turn_id, recorded::item(json));
                 }
             }
-            "thread_rolled_back" => self.roll_back(event.num_turns.unwrap_or(0)),
+            "thread_rolled_back" => {
+                self.turns.roll_back(event.num_turns.unwrap_or(0));
+                let left = self.turns.len();
+                self.calls.retain(|(place, _)| *place < left);
+                self.background.retain(|_, (place, _)| *place < left);
+            }
             _ => {
                 if let Some(item) = recorded::event(&read::<Recorded>(payload)) {
                     self.told(turn_id, item);
@@ -213,18 +197,16 @@ impl Assembly {
     /// A finished item. It replaces what was put together for the same call.
     fn told(&mut self, turn_id: Option<&TurnId>, item: Item) {
         if matches!(item.body, ItemBody::ReviewBegan { .. }) && turn_id.is_none() {
-            self.turns.push(Turn::new(None));
+            self.turns.begin_untold();
         }
-        let turn = self.turn(turn_id);
-        let Some(turn) = self.turns.get_mut(turn) else { return };
+        let place = self.turns.place(turn_id);
+        let Some(turn) = self.turns.get(place) else { return };
         turn.is_review |= matches!(item.body, ItemBody::ReviewBegan { .. });
         let is_compaction = item.body == ItemBody::Compaction;
         turn.entries.retain(|entry| {
-            let is_call = entry.item.is_tool() && entry.item.id == item.id;
-            !(is_call
-                || is_compaction
-                    && entry.item.body == ItemBody::Compaction
-                    && entry.source == Source::Model)
+            let same_call = entry.item.is_tool() && entry.item.id == item.id;
+            let same_compaction = is_compaction && entry.item.body == ItemBody::Compaction;
+            entry.source == Source::Told || !(same_call || same_compaction)
         });
         turn.entries.push(Entry { item, source: Source::Told });
     }
@@ -239,8 +221,8 @@ impl Assembly {
         let images = event.images.iter().map(image);
         let attachments = images.chain(event.local_images.iter().map(file)).collect();
         let input = event.client_id.as_deref().map(InputId::from);
-        let turn = self.turn(event.turn_id.as_ref());
-        let Some(turn) = self.turns.get_mut(turn) else { return };
+        let place = self.turns.place(event.turn_id.as_ref());
+        let Some(turn) = self.turns.get(place) else { return };
         if let Some(last) = turn.entries.last_mut()
             && let ItemBody::UserMessage(message) = &mut last.item.body
         {
@@ -266,8 +248,8 @@ impl Assembly {
 
     /// The summary came as the model's words before this line, and a person never saw it.
     fn compacted(&mut self) {
-        let turn = self.turn(None);
-        let Some(turn) = self.turns.get_mut(turn) else { return };
+        let place = self.turns.place(None);
+        let Some(turn) = self.turns.get(place) else { return };
         let is_summary = |entry: &mut Entry| {
             entry.source == Source::Model && matches!(entry.item.body, ItemBody::AgentMessage(_))
         };
@@ -277,7 +259,7 @@ impl Assembly {
     }
 
     fn output(&mut self, response: &Response) {
-        let Some((turn, call)) = self.calls.remove(&response.call_id) else { return };
+        let Some((turn, call)) = self.take_call(&response.call_id) else { return };
         let text = response.output.as_ref().map(live::output_text).unwrap_or_default();
         match call.answered(&text) {
             Outcomes::Nothing => {}
@@ -291,8 +273,8 @@ impl Assembly {
     }
 
     /// A call put together with its output counts only if no line tells its end.
-    fn joined(&mut self, turn: usize, item: Item) {
-        let Some(turn) = self.turns.get_mut(turn) else { return };
+    fn joined(&mut self, place: usize, item: Item) {
+        let Some(turn) = self.turns.get(place) else { return };
         let told = turn.entries.iter().any(|entry| {
             entry.source == Source::Told && entry.item.id == item.id && entry.item.is_tool()
         });
@@ -304,7 +286,7 @@ impl Assembly {
     /// The live stream tells a command when it ends, so its place moves to there.
     fn news(&mut self, session: &str, report: super::exec::Report) {
         let Some((turn, id)) = self.background.remove(session) else { return };
-        let Some(entries) = self.turns.get_mut(turn).map(|turn| &mut turn.entries) else { return };
+        let Some(entries) = self.turns.get(turn).map(|turn| &mut turn.entries) else { return };
         let is_it = |entry: &Entry| {
             entry.item.id.as_str() == id && entry.source == Source::Model && entry.item.is_tool()
         };
@@ -318,19 +300,21 @@ impl Assembly {
         entries.push(entry);
     }
 
-    fn unanswered(&mut self, turn: usize, call: &Call) {
-        let ended = self
-            .turns
-            .get(turn)
-            .is_some_and(|told| told.end != TurnEnd::Open || turn + 1 < self.turns.len());
-        if let (true, Some(item)) = (ended, call.unanswered()) {
-            self.joined(turn, item);
+    fn take_call(&mut self, id: &str) -> Option<(usize, Call)> {
+        let index = self.calls.iter().position(|(_, call)| call.id() == id)?;
+        Some(self.calls.remove(index))
+    }
+
+    fn unanswered(&mut self, place: usize, call: &Call) {
+        if self.turns.is_over(place)
+            && let Some(item) = call.unanswered()
+        {
+            self.joined(place, item);
         }
     }
 
     fn web_search(&mut self, response: &Response, turn_id: Option<&TurnId>) {
-        let turn = self.turn(turn_id);
-        if self.ends_with(turn, |body| matches!(body, ItemBody::WebSearch { .. })) {
+        if self.ends_with(turn_id, |body| matches!(body, ItemBody::WebSearch { .. })) {
             return;
         }
         let action = response.action.as_ref().map(|action| WebSearchAction {
@@ -341,129 +325,25 @@ impl Assembly {
             ..WebSearchAction::default()
         });
         let body = live::web_search(&WebSearch { query: String::new(), action });
-        self.push(turn_id, Item { id: response.id.as_str().into(), body }, Source::Told);
+        self.turns.push(turn_id, Item { id: response.id.as_str().into(), body }, Source::Told);
     }
 
-    fn begin(&mut self, id: Option<TurnId>) {
-        // A review has begun already when its inner turn starts.
-        let review = self.turns.len().checked_sub(1).filter(|last| {
-            self.turns.get(*last).is_some_and(|turn| turn.is_review && turn.end == TurnEnd::Open)
-        });
-        match (review, id) {
-            (Some(review), Some(id)) => {
-                if let Some(turn) = self.turns.get_mut(review) {
-                    turn.id.get_or_insert_with(|| id.clone());
-                }
-                self.known.insert(id, review);
-            }
-            (Some(_), None) => {}
-            (None, Some(id)) => {
-                self.turn(Some(&id));
-            }
-            (None, None) => self.turns.push(Turn::new(None)),
+    fn image(&mut self, response: &Response, turn_id: Option<&TurnId>) {
+        if self.ends_with(turn_id, |body| matches!(body, ItemBody::ImageGeneration { .. })) {
+            return;
         }
-    }
-
-    fn end(&mut self, id: Option<TurnId>, end: TurnEnd) {
-        let turn = self.turn(id.as_ref());
-        if let Some(turn) = self.turns.get_mut(turn) {
-            turn.end = end;
-            // Codex before 0.166 names a review's outer turn, which is the one that clients know, only at its end.
-            if turn.is_review && id.is_some() {
-                turn.id = id;
-            }
-        }
-    }
-
-    /// Files from before turns were recorded: a person's words after the agent's begin a new one.
-    fn person(&mut self, turn_id: Option<&TurnId>) {
-        let untold = |turn: &Turn| {
-            let answered = |entry: &Entry| !matches!(entry.item.body, ItemBody::UserMessage(_));
-            turn.id.is_none() && !turn.is_review && turn.entries.iter().any(answered)
+        let body = ItemBody::ImageGeneration {
+            prompt: response.revised_prompt.clone(),
+            saved_path: None,
+            status: response.status.clone(),
         };
-        if turn_id.is_none()
-            && let Some(last) = self.turns.last_mut().filter(|turn| untold(turn))
-        {
-            last.end = TurnEnd::Completed;
-            self.turns.push(Turn::new(None));
-        }
+        let item = Item { id: response.id.as_str().into(), body };
+        self.turns.push(turn_id, item, Source::Told);
     }
 
-    /// Turns that a person took back are not part of the thread any more.
-    fn roll_back(&mut self, mut count: usize) {
-        while count > 0 {
-            let Some(turn) = self.turns.pop() else { return };
-            let by_person = |entry: &Entry| matches!(entry.item.body, ItemBody::UserMessage(_));
-            count -= usize::from(turn.entries.iter().any(by_person));
-        }
-        let left = self.turns.len();
-        self.known.retain(|_, turn| *turn < left);
-        self.calls.retain(|_, (turn, _)| *turn < left);
-        self.background.retain(|_, (turn, _)| *turn < left);
-    }
-
-    /// The place of a turn; of the latest one if no id is given.
-    fn turn(&mut self, id: Option<&TurnId>) -> usize {
-        let last = self.turns.len().checked_sub(1);
-        let known = id.and_then(|id| self.known.get(id)).copied();
-        let review = last.filter(|last| {
-            self.turns.get(*last).is_some_and(|turn| turn.is_review && turn.end == TurnEnd::Open)
-        });
-        match (id, known, review, last) {
-            (_, Some(turn), ..) | (None, _, _, Some(turn)) => turn,
-            (Some(id), None, Some(review), _) => {
-                self.known.insert(id.clone(), review);
-                review
-            }
-            (id, None, ..) => {
-                let turn = self.turns.len();
-                self.turns.push(Turn::new(id.cloned()));
-                self.known.extend(id.map(|id| (id.clone(), turn)));
-                turn
-            }
-        }
-    }
-
-    fn push(&mut self, turn_id: Option<&TurnId>, item: Item, source: Source) {
-        let turn = self.turn(turn_id);
-        if let Some(turn) = self.turns.get_mut(turn) {
-            turn.entries.push(Entry { item, source });
-        }
-    }
-
-    fn last_mut(&mut self, turn: usize) -> Option<&mut ItemBody> {
-        Some(&mut self.turns.get_mut(turn)?.entries.last_mut()?.item.body)
-    }
-
-    fn ends_with(&self, turn: usize, is_it: impl Fn(&ItemBody) -> bool) -> bool {
-        let last = self.turns.get(turn).and_then(|turn| turn.entries.last());
-        last.is_some_and(|entry| is_it(&entry.item.body))
-    }
-}
-
-impl Turn {
-    fn new(id: Option<TurnId>) -> Self {
-        Self { id, end: TurnEnd::Open, is_review: false, entries: Vec::new() }
-    }
-
-    fn finish(self, index: usize, is_last: bool, marks_people: bool) -> RolloutTurn {
-        // Codex died in a turn that did not end before the next one.
-        let end =
-            if self.end == TurnEnd::Open && !is_last { TurnEnd::Interrupted } else { self.end };
-        let items = self.entries.into_iter().filter_map(|entry| {
-            let mut item = entry.item;
-            let by_codex = marks_people
-                && entry.source == Source::Model
-                && matches!(item.body, ItemBody::UserMessage(_));
-            let runs = item.outcome_mut().is_some_and(|outcome| *outcome == Outcome::Running);
-            match (by_codex, runs, end) {
-                (true, ..) | (_, true, TurnEnd::Open) => None,
-                (false, true, _) => Some((item, ItemEnd::Interrupted)),
-                (false, false, _) => Some((item, ItemEnd::Reported)),
-            }
-        });
-        let id = self.id.unwrap_or_else(|| TurnId::new(format!("untold-{}", index + 1)));
-        RolloutTurn { id, end, items: items.collect() }
+    fn ends_with(&mut self, id: Option<&TurnId>, is_it: impl Fn(&ItemBody) -> bool) -> bool {
+        let place = self.turns.place(id);
+        self.turns.get(place).is_some_and(|turn| turn.ends_with(is_it))
     }
 }
 

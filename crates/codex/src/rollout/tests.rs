@@ -6,18 +6,18 @@ use super::{Rollout, TurnEnd, parse};
 use crate::projection::project_thread;
 use crate::wire::OddityKind;
 
-fn line(kind: &str, payload: Value) -> String {
+fn line(kind: &str, payload: &Value) -> String {
     json!({ "timestamp": "t", "type": kind, "payload": payload }).to_string() + "\n"
 }
 
 fn event(kind: &str, mut payload: Value) -> String {
     payload["type"] = kind.into();
-    line("event_msg", payload)
+    line("event_msg", &payload)
 }
 
 fn response(kind: &str, mut payload: Value) -> String {
     payload["type"] = kind.into();
-    line("response_item", payload)
+    line("response_item", &payload)
 }
 
 fn message(role: &str, text: &str) -> String {
@@ -118,11 +118,8 @@ fn an_open_turn_stays_open_and_one_that_codex_died_in_does_not() {
 
     let rollout = read(&lines);
 
-    assert_eq!(
-        turns(&rollout),
-        [("1", TurnEnd::Interrupted, 1), ("2", TurnEnd::Open, 1)],
-        "the same call id was called again, so it is the second turn's, where it still runs"
-    );
+    let ends = [("1", TurnEnd::Interrupted, 2), ("2", TurnEnd::Open, 1)];
+    assert_eq!(turns(&rollout), ends, "the second call has the id of the first, and still runs");
     let alone = read(&lines[..4]);
     assert_eq!(turns(&alone), [("1", TurnEnd::Interrupted, 2), ("2", TurnEnd::Open, 0)]);
     assert_eq!(said(&alone), ["Assistant: a", "Tool: [interrupted]"]);
@@ -134,7 +131,7 @@ fn a_command_in_the_background_ends_where_it_is_heard_of_last() {
     let exited = "Chunk ID: 2\nProcess exited with code 0\nOutput:\ntwo\n";
     let rollout = read(&[
         started("t"),
-        line("turn_context", json!({ "cwd": "/w" })),
+        line("turn_context", &json!({ "cwd": "/w" })),
         called("exec_command", "c", &json!({ "cmd": "x", "workdir": "sub" })),
         gave("c", running),
         agent("waiting"),
@@ -166,7 +163,7 @@ fn every_way_to_call_a_command_or_a_patch_is_read() {
         )
     };
     let rollout = read(&[
-        line("session_meta", json!({ "id": "thread", "cwd": "/w", "cli_version": "0.1.0" })),
+        line("session_meta", &json!({ "id": "thread", "cwd": "/w", "cli_version": "0.1.0" })),
         started("t"),
         called("shell", "1", &json!({ "command": ["bash", "-lc", "ls"] })),
         gave("1", r#"{"output":"a\n","metadata":{"exit_code":2}}"#),
@@ -218,7 +215,7 @@ fn a_compaction_is_told_once_and_its_summary_is_nobodys_message() {
         started("t"),
         agent("before"),
         message("assistant", "SUMMARY"),
-        line("compacted", json!({ "message": "SUMMARY", "replacement_history": [] })),
+        line("compacted", &json!({ "message": "SUMMARY", "replacement_history": [] })),
         event("context_compacted", json!({})),
         agent("after"),
         ended("t"),
@@ -271,7 +268,7 @@ fn turns_that_were_taken_back_are_gone() {
 
 #[test]
 fn a_late_item_goes_to_its_own_turn() {
-    let meta = line("session_meta", json!({ "id": "thread", "history_mode": "paginated" }));
+    let meta = line("session_meta", &json!({ "id": "thread", "history_mode": "paginated" }));
     let item = json!({ "type": "CommandExecution", "id": "c", "command": ["bash", "-lc", "x"], "status": "completed" });
     let late = event("item_completed", json!({ "turn_id": "1", "item": item }));
     let words =

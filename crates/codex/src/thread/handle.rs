@@ -1,5 +1,7 @@
 //! The handle of a thread.
 
+use std::sync::Arc;
+
 use ostler_model::thread::{Deciders, IfBusy};
 use ostler_model::{AskId, Failure, FailureClass, InputId, ThreadId};
 use tokio::sync::{mpsc, oneshot};
@@ -7,6 +9,7 @@ use uuid::Uuid;
 
 use super::handlers::{Decided, Decider};
 use super::input::{InputError, TurnInput};
+use super::open::OpenedThread;
 use super::settings::{InvalidSettings, ThreadSettings};
 use super::update::TurnOutcome;
 use crate::driver::DEFAULT_IF_BUSY;
@@ -17,7 +20,7 @@ use crate::driver::command::{Command, Outcome};
 /// Nothing here waits for Codex except where it says so; what becomes of an input or an answer is told by the updates.
 #[derive(Debug, Clone)]
 pub struct Thread {
-    id: ThreadId,
+    opened: Arc<OpenedThread>,
     commands: mpsc::Sender<Command>,
 }
 
@@ -30,12 +33,17 @@ pub struct SendTicket {
 }
 
 impl Thread {
-    pub(crate) fn new(id: ThreadId, commands: mpsc::Sender<Command>) -> Self {
-        Self { id, commands }
+    pub(crate) fn new(opened: Arc<OpenedThread>, commands: mpsc::Sender<Command>) -> Self {
+        Self { opened, commands }
     }
 
     pub fn id(&self) -> &ThreadId {
-        &self.id
+        &self.opened.id
+    }
+
+    /// What Codex said when it was opened: the model, what is not as asked, and whether a turn ran already.
+    pub fn opened(&self) -> &OpenedThread {
+        &self.opened
     }
 
     /// Sends an input and waits for the end of the turn that answers it.
@@ -62,7 +70,7 @@ impl Thread {
         input.check()?;
         let (outcome, answer) = oneshot::channel();
         self.say(Command::Send {
-            thread: self.id.clone(),
+            thread: self.opened.id.clone(),
             input: id.clone(),
             content: Box::new(input),
             if_busy,
@@ -76,7 +84,7 @@ impl Thread {
     /// the limits of the thread; a turn that does not end by then is given up.
     pub async fn interrupt(&self, by: impl Into<String>) {
         let (idle, done) = oneshot::channel();
-        self.say(Command::Interrupt { thread: self.id.clone(), by: by.into(), idle }).await;
+        self.say(Command::Interrupt { thread: self.opened.id.clone(), by: by.into(), idle }).await;
         // The driver lets go of the sender when it is over.
         drop(done.await);
     }
@@ -84,7 +92,7 @@ impl Thread {
     /// Answers an ask of this thread or of a sub-agent of it. The first answer that the ask takes counts; of any other
     /// an update says why it does not.
     pub async fn answer(&self, ask: AskId, decided: Decided) {
-        self.say(Command::Decide { thread: self.id.clone(), ask, decided }).await;
+        self.say(Command::Decide { thread: self.id().clone(), ask, decided }).await;
     }
 
     /// Lets this decider answer all asks from now on, those that wait included. Whoever was at one of them is dismissed.
@@ -105,7 +113,7 @@ impl Thread {
     /// From the next turn on. The cwd, sandbox and policy are part of each turn; the rest is only for opening it again.
     pub async fn change_settings(&self, settings: ThreadSettings) -> Result<(), InvalidSettings> {
         settings.check()?;
-        let thread = self.id.clone();
+        let thread = self.opened.id.clone();
         self.say(Command::ChangeSettings { thread, settings: Box::new(settings) }).await;
         Ok(())
     }
@@ -113,12 +121,12 @@ impl Thread {
     /// Turns away from the thread: it is no longer watched. A turn that runs goes on without us.
     pub async fn close(self) {
         let (done, ended) = oneshot::channel();
-        self.say(Command::Forget { thread: self.id.clone(), done }).await;
+        self.say(Command::Forget { thread: self.opened.id.clone(), done }).await;
         drop(ended.await);
     }
 
     async fn set_deciders(&self, deciders: Deciders, decider: Option<Decider>) {
-        self.say(Command::Deciders { thread: self.id.clone(), deciders, decider }).await;
+        self.say(Command::Deciders { thread: self.opened.id.clone(), deciders, decider }).await;
     }
 
     /// A driver that has ended takes no command; whoever waits for an answer learns it from the answer's end.

@@ -59,6 +59,8 @@ pub enum Notice {
     Renewed {
         thread: ThreadId,
     },
+    /// Nobody read the updates for too long, so the rest of them is not told; always the last one. The thread goes on.
+    LeftBehind,
     /// Something that we cannot read; it was left alone.
     Odd {
         text: String,

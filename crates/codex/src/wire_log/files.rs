@@ -18,6 +18,9 @@ const MAX_FILES: usize = 4096;
 /// Logs of the same thread in one folder, from connections before this one.
 const MAX_EARLIER: u32 = 10_000;
 
+/// A batch of short messages goes out in one write.
+const BUFFER_BYTES: usize = 64 * 1024;
+
 /// Room for the line that says that a file was cut.
 const CUT_LINE_BYTES: u64 = 128;
 
@@ -145,7 +148,7 @@ impl LogFile {
     }
 
     fn of(path: PathBuf, file: File) -> Self {
-        let writer = Some(BufWriter::new(file));
+        let writer = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
         Self { path, writer, bytes: 0, is_cut: false, last_used: 0 }
     }
 
@@ -161,7 +164,7 @@ impl LogFile {
             closed => {
                 // It was made by us; if it is gone, it was taken away.
                 let file = OpenOptions::new().append(true).open(&self.path)?;
-                Ok(closed.insert(BufWriter::new(file)))
+                Ok(closed.insert(BufWriter::with_capacity(BUFFER_BYTES, file)))
             }
         }
     }

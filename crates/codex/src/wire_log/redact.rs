@@ -13,8 +13,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use memchr::memmem;
 
+use keys::Names;
 pub(crate) use keys::Secrecy;
-use keys::secrecy_of;
 use shapes::{Reading, secrets_in};
 use streams::Streams;
 
@@ -40,6 +40,7 @@ impl std::fmt::Debug for KnownSecrets {
 pub(crate) struct Redactor {
     known: KnownSecrets,
     streams: Streams,
+    names: Names,
 }
 
 /// Which part of a message is what, as far as redaction must know.
@@ -101,7 +102,7 @@ impl KnownSecrets {
 
 impl Redactor {
     pub(crate) fn new(known: KnownSecrets) -> Self {
-        Self { known, streams: Streams::default() }
+        Self { known, streams: Streams::default(), names: Names::default() }
     }
 
     /// Redacts one JSON text. Borrowed, and the same bytes, when there was nothing to hide.
@@ -140,10 +141,9 @@ impl Redactor {
                     let after = skip_space(bytes, end);
                     if bytes.get(after) == Some(&b':') {
                         let name = unescape(inner(text, at, end));
-                        let own = match (open.len(), name.as_ref()) {
-                            (2, "result") => context.result,
-                            _ => secrecy_of(&name),
-                        };
+                        let own = self.names.secrecy_of(&name);
+                        let of_result = open.len() == 2 && name == "result";
+                        let own = if of_result { own.max(context.result) } else { own };
                         named = Some(around.max(own));
                         is_delta = open.len() == 3 && name == "delta";
                         edits.extend(self.string(text, at..end, None));

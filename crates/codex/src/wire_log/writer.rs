@@ -18,7 +18,7 @@ use super::tap::{Body, Input, Outcome, Side, WireLogFailure};
 /// The format that this code writes; the reader refuses what is newer.
 pub(crate) const FORMAT: u64 = 1;
 
-/// A flush is made at the latest after this many messages, so that a flood is on disk soon as well.
+/// Taken at once, because a conversation that waits is woken for each place that gets free. After these a flush is made.
 const MAX_BATCH: usize = 256;
 
 /// What the thread starts with.
@@ -64,8 +64,9 @@ impl Writer {
             started_at: self.started_at,
             at_ms: 0,
         };
-        while let Some(first) = queue.blocking_recv() {
-            match log.batch(first, &mut queue) {
+        let mut batch = Vec::with_capacity(MAX_BATCH);
+        while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
+            match log.batch(&mut batch) {
                 Ok(Then::GoOn) if outcome.failure().is_none() => {}
                 Ok(_) => return,
                 Err(FileError { path, error }) => {
@@ -79,16 +80,10 @@ impl Writer {
 
 impl Log {
     /// Takes what waits, then flushes, then tells those who wait for the flush.
-    fn batch(
-        &mut self,
-        first: Input,
-        queue: &mut mpsc::Receiver<Input>,
-    ) -> Result<Then, FileError> {
+    fn batch(&mut self, batch: &mut Vec<Input>) -> Result<Then, FileError> {
         let mut waiters = Vec::new();
         let mut then = Then::GoOn;
-        let mut next = Some(first);
-        let mut taken = 0;
-        while let Some(input) = next {
+        for input in batch.drain(..) {
             match input {
                 Input::Message { at, from, body, share } => {
                     self.message(at, from, &body)?;
@@ -101,8 +96,6 @@ impl Log {
                     break;
                 }
             }
-            taken += 1;
-            next = if taken < MAX_BATCH { queue.try_recv().ok() } else { None };
         }
         self.files.flush()?;
         for waiter in waiters {

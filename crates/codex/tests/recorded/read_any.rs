@@ -8,7 +8,8 @@ use ostler_codex::protocol::request::command::{
 };
 use ostler_codex::protocol::request::initialize::Initialize;
 use ostler_codex::protocol::request::thread::{
-    ThreadArchive, ThreadCompact, ThreadFork, ThreadResume, ThreadStart, ThreadUnsubscribe,
+    ThreadArchive, ThreadCompact, ThreadFork, ThreadInjectItems, ThreadResume, ThreadStart,
+    ThreadUnsubscribe,
 };
 use ostler_codex::protocol::request::thread_history::{
     ThreadItemsList, ThreadList, ThreadLoadedList, ThreadRead, ThreadRevert, ThreadRollback,
@@ -38,6 +39,7 @@ pub(crate) fn read_any(method: &str, result: &RawValue) -> Result<String, serde_
         "thread/archive" => shown::<ThreadArchive>(result),
         "thread/unsubscribe" => shown::<ThreadUnsubscribe>(result),
         "thread/compact/start" => shown::<ThreadCompact>(result),
+        "thread/inject_items" => shown::<ThreadInjectItems>(result),
         "thread/backgroundTerminals/clean" => shown::<BackgroundTerminalsClean>(result),
         "thread/shellCommand" => shown::<ThreadShellCommand>(result),
         "turn/start" => shown::<TurnStart>(result),

@@ -12,7 +12,7 @@ use ostler_codex::protocol::request::command::{
 use ostler_codex::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
 use ostler_codex::protocol::request::thread::{
     ApprovalsReviewer, DynamicTool, HistoryMode, ThreadArchive, ThreadCompact, ThreadFork,
-    ThreadResume, ThreadStart, ThreadUnsubscribe,
+    ThreadInjectItems, ThreadResume, ThreadStart, ThreadUnsubscribe,
 };
 use ostler_codex::protocol::request::thread_history::{
     ItemsView, SortDirection, ThreadItemsList, ThreadList, ThreadLoadedList, ThreadRead,
@@ -189,6 +189,7 @@ fn histories(sent: &mut Outbox) {
     sent.put(&ThreadUnsubscribe { thread_id: thread() });
     sent.put(&BackgroundTerminalsClean { thread_id: thread() });
     sent.put(&ThreadCompact { thread_id: thread() });
+    sent.put(&ThreadInjectItems { thread_id: thread(), items: vec![json!({"type": "message"})] });
     sent.put(&ThreadRevert { thread_id: thread(), before_turn_id: TurnId::new("u") });
     sent.put(&ThreadRollback { thread_id: thread(), num_turns: 1 });
 }

@@ -161,6 +161,8 @@ impl Machine {
             Link::Reopening(_) => {}
             Link::Down if in_doubt || !self.queue.is_empty() => self.reopen_anywhere(out),
             Link::Down => {}
+            // The thread is open again, and what happened there is just being taken over.
+            Link::Up if self.broken => {}
             Link::Up if self.given.iter().any(|given| given.state == GivenState::InDoubt) => {
                 self.look(out);
             }
@@ -191,7 +193,7 @@ impl Machine {
             .as_ref()
             .filter(|turn| turn.ending.is_none() && turn.interrupt.is_none())
             .map(|turn| turn.id.clone());
-        if let (Some(turn), Link::Up) = (running, self.link) {
+        if let (Some(turn), Link::Up, false) = (running, self.link, self.broken) {
             self.steer_waiting(&turn, out);
         }
     }
@@ -451,6 +453,7 @@ impl Machine {
         let input = self.given.remove(at).waiting.input;
         if let Some(current) = self.turn.as_mut().filter(|current| current.id == turn) {
             current.inputs.push(input.clone());
+            current.unanswered.push(input.clone());
         }
         out.push(Effect::Tell(Update::InputTaken { input, turn }));
     }

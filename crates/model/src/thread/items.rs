@@ -1,5 +1,7 @@
 //! How the items of a turn begin, grow and end.
 
+use std::mem::discriminant;
+
 use super::effect::{Effect, StrayReason, Update};
 use super::machine::Machine;
 use super::signal::DeltaKind;
@@ -15,6 +17,13 @@ use crate::moment::Moment;
 pub(super) struct OpenItem {
     pub(super) item: Item,
     text: String,
+}
+
+impl OpenItem {
+    /// One of which only the end is known.
+    pub(super) fn told(item: Item) -> Self {
+        Self { item, text: String::new() }
+    }
 }
 
 /// Old versions ended a turn by a message that begins so.
@@ -33,7 +42,7 @@ impl Machine {
         }
         let Some(turn) = self.turn.as_mut() else { return };
         let is_open = turn.open.iter().any(|open| open.item.id == item.id);
-        if is_open || turn.ended.contains(&item.id) {
+        if is_open || turn.has_ended(&item) {
             return out.push(stray_item(StrayReason::Duplicate, id, item));
         }
         if matches!(item.body, ItemBody::AgentMessage(_)) {
@@ -41,6 +50,7 @@ impl Machine {
             turn.supersede(|body| matches!(body, ItemBody::AgentMessage(_)), out);
         }
         turn.retrying = None;
+        turn.note_answer(&item.body);
         let update = Update::ItemBegan { turn: turn.id.clone(), item: item.clone() };
         out.push(Effect::Tell(update));
         turn.open.push(OpenItem { item, text: String::new() });
@@ -58,10 +68,13 @@ impl Machine {
             return out.push(stray_item(why, id, item));
         }
         let Some(turn) = self.turn.as_mut() else { return };
-        if turn.ended.contains(&item.id) {
+        if turn.has_ended(&item) {
             return out.push(stray_item(StrayReason::Duplicate, id, item));
         }
         turn.retrying = None;
+        if matches!(item.body, ItemBody::AgentMessage(_)) {
+            turn.note_answer(&item.body);
+        }
         let at = turn.open.iter().position(|open| open.item.id == item.id);
         let text = at.map(|at| turn.open.remove(at).text).unwrap_or_default();
         if let ItemBody::AgentMessage(message) = &item.body
@@ -91,10 +104,11 @@ impl Machine {
         out: &mut Vec<Effect>,
     ) {
         let Some(turn) = self.current(now, id.as_ref(), out) else { return };
-        if turn.ended.contains(&item) {
+        if turn.ended.contains_key(&item) {
             return out.push(super::turns::stray(StrayReason::Duplicate, id));
         }
         turn.retrying = None;
+        turn.unanswered.clear();
         if kind == DeltaKind::Message {
             match turn.open.iter_mut().find(|open| open.item.id == item) {
                 Some(open) => open.text.push_str(&text),
@@ -200,6 +214,18 @@ impl Machine {
 }
 
 impl Turn {
+    /// Up to 0.142.5 the beginning and the end of a review have one id, and are two items all the same.
+    fn has_ended(&self, item: &Item) -> bool {
+        self.ended.get(&item.id) == Some(&discriminant(&item.body))
+    }
+
+    /// The model has gone on behind the inputs so far.
+    fn note_answer(&mut self, body: &ItemBody) {
+        if !matches!(body, ItemBody::UserMessage(_)) {
+            self.unanswered.clear();
+        }
+    }
+
     /// Ends an item and takes from it what the result of the turn needs.
     pub(super) fn close(&mut self, open: OpenItem, how: ItemEnd, out: &mut Vec<Effect>) {
         let OpenItem { mut item, text } = open;
@@ -213,14 +239,15 @@ impl Turn {
         {
             *outcome = Outcome::Interrupted;
         }
-        self.ended.insert(item.id.clone());
-        if how != ItemEnd::Superseded {
-            self.count(&item, out);
-        }
+        self.ended.insert(item.id.clone(), discriminant(&item.body));
+        self.count(&item, how, out);
         out.push(Effect::Tell(Update::ItemEnded { turn: self.id.clone(), item, how }));
     }
 
-    fn count(&mut self, item: &Item, out: &mut Vec<Effect>) {
+    fn count(&mut self, item: &Item, how: ItemEnd, out: &mut Vec<Effect>) {
+        if how == ItemEnd::Superseded {
+            return;
+        }
         self.tool_iterations += u32::from(item.is_tool());
         match &item.body {
             ItemBody::AgentMessage(message) if !message.text.is_empty() => match message.phase {
@@ -228,7 +255,8 @@ impl Turn {
                 MessagePhase::Unmarked => self.unmarked_answer = Some(message.text.clone()),
                 MessagePhase::Commentary | MessagePhase::PartialAnswer => {}
             },
-            ItemBody::Compaction => self.note_compaction(out),
+            // One that was cut off has changed nothing.
+            ItemBody::Compaction if how == ItemEnd::Reported => self.note_compaction(out),
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! What happens when the connection to the app-server breaks. A turn may run on without us.
 
 use super::effect::{Effect, ServerWanted, Update, Withdrawal};
+use super::liveness::Looking;
 use super::machine::Machine;
 use super::signal::{SaidEnd, View};
 use super::views::seen_turn;
@@ -44,9 +45,20 @@ impl Machine {
         self.doubt_acknowledged();
         self.child_waits = false;
         self.broken = true;
+        self.void_look();
         self.ahead.clear();
         if let Some(turn) = &mut self.turn {
             turn.look_for_stall = false;
+            if let Some(interrupt) = &mut turn.interrupt {
+                // It may not have arrived. If the turn still runs when the thread is open again, it has not.
+                interrupt.sent = false;
+            }
+        }
+    }
+
+    fn void_look(&mut self) {
+        if self.looking == Looking::UnderWay {
+            self.looking = Looking::Void;
         }
     }
 
@@ -71,6 +83,7 @@ impl Machine {
         }
         self.reopened += 1;
         self.link = Link::Reopening(server);
+        self.void_look();
         self.mark_asked();
         out.push(Effect::Reopen { server });
     }
@@ -95,9 +108,7 @@ impl Machine {
             self.mark_doubts_asked();
         }
         self.apply(now, view, out);
-        self.broken = false;
-        self.send_interrupt(now, out);
-        self.hear_ahead(now, out);
+        self.go_on(now, out);
     }
 
     /// A turn that Codex calls interrupted, and that nobody interrupted, died with its app-server.

@@ -11,6 +11,15 @@ use crate::failure::{Failure, FailureClass};
 use crate::moment::Moment;
 use crate::turn::{Interrupter, TurnEnd};
 
+/// Whether an answer to [`Effect::Look`] is awaited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looking {
+    No,
+    UnderWay,
+    /// It is, but the thread was opened again since, and that answer is the newer one.
+    Void,
+}
+
 impl Machine {
     pub(super) fn progress(&mut self, now: Moment) {
         let stall_after = self.limits.stall_after;
@@ -28,7 +37,8 @@ impl Machine {
     }
 
     pub(super) fn look(&mut self, out: &mut Vec<Effect>) {
-        if self.link == Link::Up && !std::mem::replace(&mut self.looking, true) {
+        if self.link == Link::Up && self.looking == Looking::No {
+            self.looking = Looking::UnderWay;
             self.mark_asked();
             out.push(Effect::Look);
         }
@@ -40,19 +50,22 @@ impl Machine {
         view: Result<View, String>,
         out: &mut Vec<Effect>,
     ) {
-        let was_asked = std::mem::replace(&mut self.looking, false);
+        let looking = std::mem::replace(&mut self.looking, Looking::No);
         if self.link != Link::Up {
             return;
         }
+        if looking == Looking::Void {
+            return self.look_again(out);
+        }
+        let was_asked = looking == Looking::UnderWay;
         let found = match view {
             Ok(view) => {
                 // What nobody asked for is how the thread stood when it was opened.
                 self.broken |= !was_asked;
                 self.apply(now, &view, out);
-                self.broken = false;
+                self.go_on(now, out);
                 Finding::Answers { state: view.state }
             }
-            // It was asked on a connection that is gone.
             Err(_) if !was_asked => return,
             Err(reason) => {
                 self.look_again_later(now);
@@ -60,6 +73,14 @@ impl Machine {
             }
         };
         self.stalled(now, &found, out);
+    }
+
+    /// The answer was void; whatever wanted to know is still without one.
+    fn look_again(&mut self, out: &mut Vec<Effect>) {
+        self.next(out);
+        if self.turn.as_ref().is_some_and(|turn| turn.look_for_stall) {
+            self.look(out);
+        }
     }
 
     /// Reports a turn that stands still, if the look was about that, and does what the caller chose.

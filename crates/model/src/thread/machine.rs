@@ -8,6 +8,7 @@ use super::effect::{Effect, StrayReason, Update};
 use super::inputs::{EarlyInterrupt, Echo, Given, Waiting};
 use super::limits::Limits;
 use super::link::Link;
+use super::liveness::Looking;
 use super::signal::{Deciders, Said, Signal, What};
 use super::turns::Turn;
 use super::views::KnownTexts;
@@ -42,8 +43,7 @@ pub struct Machine {
     pub(super) deciders: Deciders,
     /// Someone wants the turn interrupted that is about to begin.
     pub(super) early_interrupt: Option<EarlyInterrupt>,
-    /// An answer to `Effect::Look` is awaited.
-    pub(super) looking: bool,
+    pub(super) looking: Looking,
     /// A sub-agent waits for a person.
     pub(super) child_waits: bool,
     /// Times the thread was opened again without anything coming of it.
@@ -79,7 +79,7 @@ impl Machine {
             asks: BTreeMap::new(),
             deciders: Deciders::default(),
             early_interrupt: None,
-            looking: false,
+            looking: Looking::No,
             child_waits: false,
             reopened: 0,
             broken: false,
@@ -102,7 +102,7 @@ impl Machine {
         let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));
         let asks = self.asks.values().filter(|ask| ask.is_for_people());
         let asks = asks.filter_map(|ask| ask.deadline).min();
-        let idle = self.turn.is_none() && self.link == Link::Up && !self.looking;
+        let idle = self.turn.is_none() && self.link == Link::Up && self.looking == Looking::No;
         let given = self.given.iter().map(|given| self.given_deadline(given.since)).min();
         turn.into_iter().chain(asks).chain(given.filter(|_| idle)).min()
     }
@@ -113,8 +113,13 @@ impl Machine {
     }
 
     /// Whether the turn is over and only the ends of its commands are awaited.
-    pub fn is_ending(&self) -> bool {
+    pub fn is_settling(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.ending.is_some())
+    }
+
+    /// Whether the turn that runs is to end soon.
+    pub fn is_stopping(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.interrupt.is_some() || turn.ending.is_some())
     }
 
     /// Whether an input sent now would have to wait.
@@ -157,9 +162,11 @@ impl Machine {
             Signal::AnswerLost { ask, reason } => self.answer_lost(&ask, reason, out),
             Signal::Looked(view) => self.looked(now, view, out),
             Signal::Reopened(view) => self.reopened(now, &view, out),
+            Signal::Missed { turn, item } => self.item_completed(now, Some(turn), item, out),
             Signal::ReopenFailed { failure } => self.reopen_failed(now, failure, out),
             Signal::ChildSpoke { waiting } => self.child_spoke(now, waiting),
             Signal::Closed { reason } => self.closed(reason, out),
+            Signal::Listening => self.progress(now),
             Signal::Tick => self.tick(now, out),
         }
     }
@@ -210,6 +217,7 @@ impl Machine {
                 let ours = current.filter(|current| turn.is_none_or(|turn| current.is(&turn)));
                 if let (Some(current), Some(call)) = (ours, call) {
                     current.usage.add(call, thread, context_window);
+                    current.unanswered.clear();
                     let update = Update::Usage { turn: current.id.clone(), usage: current.usage };
                     out.push(Effect::Tell(update));
                 }
@@ -254,15 +262,18 @@ impl Machine {
         self.past.iter().any(|past| past.id == *id)
     }
 
-    /// The clock of the budget stands while a person is waited for.
+    /// The clock of the budget stands while a person is waited for, and silence counts only from then on.
     fn keep_time(&mut self, now: Moment) {
         let stands = self.waits_for_people();
-        if let Some(turn) = &mut self.turn {
-            if let Some(since) = turn.clock_since.take() {
-                turn.clock += now.since(since);
-            }
-            if !stands {
-                turn.clock_since = Some(now);
+        let Some(turn) = &mut self.turn else { return };
+        let since = turn.clock_since.take();
+        if let Some(since) = since {
+            turn.clock += now.since(since);
+        }
+        if !stands {
+            turn.clock_since = Some(now);
+            if since.is_none() {
+                self.progress(now);
             }
         }
     }

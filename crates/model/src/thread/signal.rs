@@ -59,8 +59,16 @@ pub enum Signal {
         ask: AskId,
         reason: String,
     },
-    /// What Codex says of the thread when asked.
+    /// What Codex says of the thread when asked. Fed without a question it is how the thread stood when it was opened,
+    /// before any of its events.
     Looked(Result<View, String>),
+    /// A step of the running turn that ended while nobody listened; told before `Reopened`.
+    Missed {
+        turn: TurnId,
+        item: Item,
+    },
+    /// The events of the new connection may come before this. If that connection is gone again before this is fed, the
+    /// opening failed.
     Reopened(View),
     ReopenFailed {
         failure: Failure,
@@ -70,9 +78,12 @@ pub enum Signal {
     ChildSpoke {
         waiting: bool,
     },
+    /// After all that was said on the connection, and before another one is made.
     Closed {
         reason: String,
     },
+    /// We listen to Codex again after a while in which we did not; what it said meanwhile is still to come.
+    Listening,
     /// Time has passed.
     Tick,
 }
@@ -196,7 +207,7 @@ pub enum SaidEnd {
 }
 
 /// What Codex says of a thread when asked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct View {
     pub state: SeenState,
     /// The last few turns, oldest first.
@@ -222,12 +233,14 @@ impl SeenState {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SeenTurn {
     pub id: TurnId,
     /// None while it runs.
     pub end: Option<SaidEnd>,
     pub inputs: Vec<SeenInput>,
+    /// Its steps as far as they are over, without the inputs.
+    pub items: Vec<Item>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,11 +6,13 @@
 
 use super::effect::{Effect, Update};
 use super::inputs::{Echo, Given, GivenState};
+use super::items::OpenItem;
 use super::machine::Machine;
 use super::signal::{InputKind, SaidEnd, SeenState, SeenTurn, View};
 use super::turns::{Turn, Word};
 use crate::failure::{Failure, FailureClass};
 use crate::id::TurnId;
+use crate::item::ItemEnd;
 use crate::moment::Moment;
 
 /// The words of the user's messages of a turn, where words are all by which Codex lets us know an input again: the same
@@ -87,6 +89,13 @@ impl Machine {
             self.look_again_later(now);
         }
         self.end_if_over(now, view, out);
+    }
+
+    /// The thread is as we know it; what waits can go on.
+    pub(super) fn go_on(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        self.hear_ahead(now, out);
+        self.broken = false;
+        self.send_interrupt(now, out);
         self.next(out);
         self.steer_if_running(out);
     }
@@ -117,6 +126,12 @@ impl Machine {
         self.turn = Some(Turn::new(seen.id.clone(), now, now));
         self.take_held(seen, out);
         let Some(mut turn) = self.turn.take() else { return };
+        if !seen.items.is_empty() {
+            turn.unanswered.clear();
+        }
+        for item in &seen.items {
+            turn.close(OpenItem::told(item.clone()), ItemEnd::Reported, out);
+        }
         let end = turn.end(end);
         self.remember(seen.id.clone(), KnownTexts { seen: seen.texts(), ..KnownTexts::default() });
         let result = Box::new(turn.result(now, end, false));

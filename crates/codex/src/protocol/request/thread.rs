@@ -244,6 +244,21 @@ pub struct Unsubscribed {
     pub status: Option<UnsubscribeStatus>,
 }
 
+/// Puts items of the Responses API behind the thread's history, as if they had come up in it. The model sees them from
+/// its next call on; nothing else tells of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadInjectItems {
+    pub thread_id: ThreadId,
+    /// Codex refuses an empty list, and takes items of a kind it does not know without a word.
+    pub items: Vec<Value>,
+}
+
+impl ClientRequest for ThreadInjectItems {
+    const METHOD: &'static str = "thread/inject_items";
+    type Reply = Done;
+}
+
 /// Replaces the history by a summary. Runs as a turn of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -159,6 +159,7 @@ pub(super) const REQUESTS: &[Message] = &[
         &[THREAD_ID, sometimes("turnId", Text), CURSOR, LIMIT, SORT_DIRECTION],
     ),
     asked("thread/compact/start", &[THREAD_ID]),
+    asked("thread/inject_items", &[THREAD_ID, always("items", List(&Any))]),
     asked("thread/revert", &[THREAD_ID, always("beforeTurnId", Text)]),
     asked("thread/rollback", &[THREAD_ID, always("numTurns", Integer)]),
     asked(

@@ -1,4 +1,7 @@
 use super::texts::TEXTS;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
 use super::*;
 use FailureClass::{
     Auth, BadRequest, Busy, ContextWindow, ModelNotFound, Network, Overload, Policy, Sandbox,
@@ -135,9 +138,12 @@ fn texts_are_read_where_codex_says_other() {
             ModelNotFound,
             Some(400),
         ),
+        (broken("UTF8 error: invalid utf-8 sequence of 1 bytes from index 0"), Network, None),
         // Written by 0.130.0 and 0.142.5 only.
-        (broken(&format!("error sending request for url (http://127.0.0.1:1/v1/responses)")), Network, None),
+        (broken("error sending request for url (http://127.0.0.1:1/v1/responses)"), Network, None),
         // Written by 0.166.0 only.
+        (broken("error sending request"), Network, None),
+        ("This content was flagged for possible biological risk.".to_owned(), Policy, None),
         ("Incomplete response returned, reason: max_output_tokens".to_owned(), BadRequest, None),
     ];
     for (message, class, status) in &rows {
@@ -202,50 +208,49 @@ fn the_reset_is_that_of_the_window_which_is_used_up() {
 }
 
 /// The reset time read from a message at this time.
-fn reset(message: &str, now: &str) -> Option<i64> {
-    let now: Zoned = now.parse().unwrap();
-    let failure = failure_just_now(&error("\"usageLimitExceeded\"", message), None, &now);
+fn reset(message: &str, now: &Zoned) -> Option<i64> {
+    let failure = failure_just_now(&error("\"usageLimitExceeded\"", message), None, now);
     match failure.class {
         FailureClass::UsageLimit { resets_at } => resets_at,
         other => panic!("{other:?}"),
     }
 }
 
+/// A time in a zone that is written out, so that the machine needs no list of zones.
+fn time(time: &str, zone: &str) -> Zoned {
+    let zone = TimeZone::posix(zone).unwrap();
+    time.parse::<DateTime>().unwrap().to_zoned(zone).unwrap()
+}
+
 #[test]
 fn the_reset_is_read_from_the_message() {
-    let at = |time: &str| Some(time.parse::<Zoned>().unwrap().timestamp().as_second());
-    let now = "2026-11-16T01:00:00+00:00[UTC]";
+    const UTC: &str = "UTC0";
+    const NEW_YORK: &str = "EST5EDT,M3.2.0,M11.1.0";
+    let at = |written: &str, zone| Some(time(written, zone).timestamp().as_second());
+    let now = &time("2026-11-16T01:00", UTC);
     let old = "You've hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/codex/settings/usage to purchase more credits or try again at ";
     let new = "You’ve hit your usage limit. Visit https://chatgpt.com/settings/usage to purchase more credits or try again at ";
     let rows = [
-        (format!("{old}3:33 AM."), now, at("2026-11-16T03:34:00+00:00[UTC]")),
-        (format!("{new}3:33 PM."), now, at("2026-11-16T15:34:00+00:00[UTC]")),
-        (format!("{old}12:05 PM."), now, at("2026-11-16T12:06:00+00:00[UTC]")),
-        (format!("{new}Nov 19th, 2026 1:46 AM."), now, at("2026-11-19T01:47:00+00:00[UTC]")),
-        (format!("{old}Jan 1st, 2027 12:00 AM."), now, at("2027-01-01T00:01:00+00:00[UTC]")),
+        (format!("{old}3:33 AM."), now, at("2026-11-16T03:34", UTC)),
+        (format!("{new}3:33 PM."), now, at("2026-11-16T15:34", UTC)),
+        (format!("{old}12:05 PM."), now, at("2026-11-16T12:06", UTC)),
+        (format!("{new}Nov 19th, 2026 1:46 AM."), now, at("2026-11-19T01:47", UTC)),
+        (format!("{old}Jan 1st, 2027 12:00 AM."), now, at("2027-01-01T00:01", UTC)),
         (
             "You've hit your usage limit. Try again at 3:33 AM.".to_owned(),
             now,
-            at("2026-11-16T03:34:00+00:00[UTC]"),
+            at("2026-11-16T03:34", UTC),
         ),
         // The zone of Codex's process counts.
         (
             format!("{new}3:33 AM."),
-            "2026-11-16T01:00:00-05:00[America/New_York]",
-            at("2026-11-16T03:34:00-05:00[America/New_York]"),
+            &time("2026-11-16T01:00", NEW_YORK),
+            at("2026-11-16T03:34", NEW_YORK),
         ),
         // Gone by; twice a year; never that year.
         (format!("{old}12:33 AM."), now, None),
-        (
-            format!("{old}Nov 1st, 2026 1:30 AM."),
-            "2026-10-30T01:00:00-04:00[America/New_York]",
-            None,
-        ),
-        (
-            format!("{old}Mar 8th, 2026 2:30 AM."),
-            "2026-03-01T01:00:00-05:00[America/New_York]",
-            None,
-        ),
+        (format!("{old}Nov 1st, 2026 1:30 AM."), &time("2026-10-30T01:00", NEW_YORK), None),
+        (format!("{old}Mar 8th, 2026 2:30 AM."), &time("2026-03-01T01:00", NEW_YORK), None),
         (format!("{old}Nov 31st, 2026 1:46 AM."), now, None),
     ];
     for (message, now, expected) in &rows {
@@ -269,7 +274,7 @@ fn the_reset_is_read_from_the_message() {
 #[test]
 fn what_the_limits_say_comes_before_the_text() {
     let limits = RateLimits { primary: window(100, Some(1_800_000_000)), ..RateLimits::default() };
-    let now: Zoned = "2026-11-16T01:00:00+00:00[UTC]".parse().unwrap();
+    let now = time("2026-11-16T01:00", "UTC0");
     let error =
         error("\"usageLimitExceeded\"", "You've hit your usage limit. Try again at 3:33 AM.");
     let expected = FailureClass::UsageLimit { resets_at: Some(1_800_000_000) };

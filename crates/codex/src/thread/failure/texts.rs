@@ -46,9 +46,12 @@ pub(super) const TEXTS: &[Text] = &[
     text("stream disconnected before completion: stream closed before response.completed", "", FailureClass::Network, "0.130.0 0.142.5 0.166.0"),
     text("stream disconnected before completion: Transport error: ", "", FailureClass::Network, "0.130.0 0.142.5 0.166.0"),
     text("stream disconnected before completion: idle timeout waiting for SSE", "", FailureClass::Network, "0.130.0 0.142.5 0.166.0"),
-    text("stream disconnected before completion: error sending request for url ", "", FailureClass::Network, "0.130.0 0.142.5"),
+    text("stream disconnected before completion: UTF8 error: ", "", FailureClass::Network, "0.130.0 0.142.5 0.166.0"),
+    // Up to 0.142.5 with ` for url (…)` behind it.
+    text("stream disconnected before completion: error sending request", "", FailureClass::Network, "0.130.0 0.142.5 0.166.0"),
     // All other ends of this kind are the server's own words for a failure it did not name.
     text("stream disconnected before completion: ", "", FailureClass::ServerError, "0.130.0 0.142.5 0.166.0"),
+    text("This content was flagged for possible biological risk.", "", FailureClass::Policy, "0.166.0"),
     code("context_length_exceeded", FailureClass::ContextWindow, "0.130.0 0.142.5 0.166.0"),
     code("model_not_found", FailureClass::ModelNotFound, "0.130.0 0.142.5 0.166.0"),
     body("The '", "' model is not supported when using Codex with a ChatGPT account.", FailureClass::ModelNotFound, "0.136.0 #17642 #26053"),

@@ -4,6 +4,7 @@ use ostler_model::ThreadId;
 use thiserror::Error;
 
 use crate::app_server::CallError;
+use crate::driver::ConnectError;
 use crate::peer::{RequestError, RpcError};
 use crate::protocol::CodexVersion;
 use crate::protocol::request::PrepareError;
@@ -11,6 +12,8 @@ use crate::thread::settings::{Difference, InvalidSettings};
 
 #[derive(Debug, Error)]
 pub enum OpenError {
+    #[error("there is no app-server: {0}")]
+    NoServer(#[from] ConnectError),
     #[error("the settings are not valid: {0}")]
     Invalid(#[from] InvalidSettings),
     /// The thread has been left alone again.

@@ -1,5 +1,7 @@
 //! Which names of JSON members stand before a secret.
 
+use std::collections::HashMap;
+
 use crate::keeper::environment::looks_secret;
 
 /// What of a value may not be shown. Ordered: what is below a secret is at least as secret.
@@ -64,6 +66,27 @@ const WORDS: [&str; 7] =
 /// Handles that only look like tokens; a replay needs them to match one message with another.
 const HANDLES: [&str; 4] =
     ["progress token", "cancellation token", "page token", "next page token"];
+
+/// Judgements so far: Codex has some thousand names, and most messages have the same ten.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashMap<Box<str>, Secrecy>);
+
+/// Names of tables and variables come from outside; past this they are judged anew each time.
+const MAX_NAMES: usize = 4096;
+const MAX_NAME_BYTES: usize = 64;
+
+impl Names {
+    pub(crate) fn secrecy_of(&mut self, name: &str) -> Secrecy {
+        if let Some(secrecy) = self.0.get(name) {
+            return *secrecy;
+        }
+        let secrecy = secrecy_of(name);
+        if self.0.len() < MAX_NAMES && name.len() <= MAX_NAME_BYTES {
+            self.0.insert(name.into(), secrecy);
+        }
+        secrecy
+    }
+}
 
 /// How secret the value of a member of this name is. Dots separate names, as in Codex's `mcp_servers.docs.env`.
 pub(crate) fn secrecy_of(name: &str) -> Secrecy {

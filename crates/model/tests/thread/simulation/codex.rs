@@ -38,6 +38,8 @@ pub(crate) struct Codex {
     pub(crate) running: Option<Running>,
     /// What it says to whoever listens.
     pub(crate) events: VecDeque<Said>,
+    /// What it will say of turns that are long over.
+    pub(crate) late: Vec<Said>,
     /// The turn that was interrupted last: a second interrupt for it would get no answer.
     pub(crate) interrupted: Option<TurnId>,
     pub(crate) truth: Truth,
@@ -83,6 +85,7 @@ impl Codex {
             history: Vec::new(),
             running: None,
             events: VecDeque::new(),
+            late: Vec::new(),
             interrupted: None,
             truth: Truth::default(),
             names: 0,
@@ -101,7 +104,7 @@ impl Codex {
     /// Begins a turn that takes these inputs at once; Codex has them from now on.
     pub(crate) fn begin(&mut self, inputs: Vec<(Option<InputId>, String)>) -> TurnId {
         let id = TurnId::new(self.name("turn"));
-        let seen = SeenTurn { id: id.clone(), end: None, inputs: Vec::new() };
+        let seen = SeenTurn { id: id.clone(), end: None, inputs: Vec::new(), items: Vec::new() };
         self.history.push(seen);
         self.truth.name_turn(&id, &id);
         for (input, text) in &inputs {
@@ -117,8 +120,18 @@ impl Codex {
     fn begin_review(&mut self, input: &InputId) -> TurnId {
         let (announced, id) = (TurnId::new(self.name("review")), TurnId::new(self.name("turn")));
         let over = Some(SaidEnd::Interrupted);
-        self.history.push(SeenTurn { id: announced.clone(), end: over, inputs: Vec::new() });
-        self.history.push(SeenTurn { id: id.clone(), end: None, inputs: Vec::new() });
+        self.history.push(SeenTurn {
+            id: announced.clone(),
+            end: over,
+            inputs: Vec::new(),
+            items: Vec::new(),
+        });
+        self.history.push(SeenTurn {
+            id: id.clone(),
+            end: None,
+            inputs: Vec::new(),
+            items: Vec::new(),
+        });
         self.truth.name_turn(&id, &announced);
         self.truth.keep(input);
         let mut running = Running::new(id.clone(), announced, Vec::new());

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use ostler_model::failure::{Failure, FailureClass};
 use ostler_model::thread::{
     Echo, Effect, GiveFailure, InputKind, Limits, Machine, Said, SaidEnd, ServerWanted, Signal,
+    Update,
 };
 use ostler_model::{AskId, Decision, InputId, Moment};
 
@@ -27,6 +28,8 @@ pub(crate) struct World {
     wanted: Option<ServerWanted>,
     is_connected: bool,
     server_lives: bool,
+    /// What watchers were told.
+    pub(crate) told: Vec<Update>,
     /// The whole story, if somebody wants to read it.
     pub(crate) story: Option<Vec<String>>,
 }
@@ -53,6 +56,7 @@ impl World {
             wanted: None,
             is_connected: true,
             server_lives: true,
+            told: Vec::new(),
             story: None,
         }
     }
@@ -79,14 +83,19 @@ impl World {
         }
         let is_tick = signal == Signal::Tick;
         let effects = self.machine.step(Moment::from_ms(self.now), signal);
+        let submits = effects.iter().any(|effect| matches!(effect, Effect::Submit { .. }));
         for effect in effects {
             self.tell(|| format!("          {effect:?}"));
-            self.log.effect(&effect, &self.codex.truth);
+            self.log.effect(now, &effect, &self.codex.truth);
+            if let Effect::Tell(update) = &effect {
+                self.told.push(update.clone());
+            }
             self.perform(effect);
         }
         if is_closed {
             self.log.disconnected();
         }
+        self.log.stepped(now, submits);
         let is_awake = self.machine.wake_at().is_none_or(|at| at > Moment::from_ms(self.now));
         assert!(!is_tick || is_awake, "woken again at once");
     }

@@ -40,6 +40,9 @@ impl Truth {
     }
 }
 
+/// Twice the bound of an interrupt, the time in which a turn settles, and the step in which that is noticed.
+const DISOBEDIENCE_MS: u64 = 2 * 15_000 + 2_000 + 1;
+
 /// What the machine told.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
@@ -54,6 +57,8 @@ pub(crate) struct Log {
     refused: BTreeMap<InputId, String>,
     submitted: Option<InputId>,
     interrupted: BTreeSet<TurnId>,
+    /// When the running turn was interrupted.
+    interrupted_at: Option<u64>,
     reopening: bool,
 }
 
@@ -72,7 +77,7 @@ impl Log {
         self.reopening = false;
     }
 
-    pub(crate) fn effect(&mut self, effect: &Effect, truth: &Truth) {
+    pub(crate) fn effect(&mut self, now: u64, effect: &Effect, truth: &Truth) {
         match effect {
             Effect::Submit { input } => {
                 assert_eq!(self.turn, None, "submit of {input} while a turn runs");
@@ -86,8 +91,11 @@ impl Log {
             }
             Effect::Interrupt { turn } => {
                 assert!(self.interrupted.insert(turn.clone()), "{turn} interrupted twice");
+                self.interrupted_at = Some(now);
             }
             Effect::Reopen { .. } => {
+                // What was written to a connection that broke may not have arrived, so it may be said again.
+                self.interrupted.clear();
                 assert!(!std::mem::replace(&mut self.reopening, true), "opened twice at a time");
             }
             Effect::Tell(update) => self.update(update, truth),
@@ -113,6 +121,7 @@ impl Log {
                 let mut asks = self.asks.iter().filter_map(|ask| truth.asks.get(ask));
                 let turn = truth.turns.get(&result.turn);
                 assert!(!asks.any(|of| Some(of) == turn), "an ask is open after its turn");
+                self.interrupted_at = None;
                 self.ended.insert(result.turn.clone());
                 self.ended_items.clear();
             }
@@ -131,7 +140,8 @@ impl Log {
             Update::AskClosed { ask, .. } => {
                 assert!(self.asks.remove(ask), "{ask} closed and not open");
             }
-            Update::Disconnected { .. } => {}
+            // On another connection an interrupt may be sent again: the one before may not have arrived.
+            Update::Disconnected { .. } => self.interrupted.clear(),
             Update::InputTaken { input, turn } => {
                 self.owes(input);
                 // The echo may come before the answer.
@@ -149,6 +159,13 @@ impl Log {
     fn is_of(&self, turn: &TurnId, item: &ItemId, truth: &Truth) {
         assert_eq!(self.turn.as_ref(), Some(turn), "{item} of a turn that does not run");
         assert_eq!(truth.items.get(item), truth.turns.get(turn), "{item} mixed into {turn}");
+    }
+
+    /// A step of the machine is done.
+    pub(crate) fn stepped(&self, now: u64, submits: bool) {
+        assert!(!submits || self.turn.is_none(), "submitted in the moment a turn begins");
+        let is_overdue = self.interrupted_at.is_some_and(|at| at + DISOBEDIENCE_MS < now);
+        assert!(!is_overdue, "an interrupted turn is waited for without end");
     }
 
     /// The connection is closed: nobody can be asked for anything any more.

@@ -3,7 +3,7 @@
 use ostler_model::ask::{Ask, AskKind, CommandAsk, ToolCallAsk};
 use ostler_model::failure::{Failure, FailureClass};
 use ostler_model::item::{AgentMessage, Command, Item, ItemBody, UserMessage};
-use ostler_model::thread::{DeltaKind, SaidEnd, What};
+use ostler_model::thread::{DeltaKind, Said, SaidEnd, What};
 use ostler_model::{AskId, Decision, ItemId};
 
 use super::Choices;
@@ -23,6 +23,9 @@ impl Codex {
         }
         for pending in pending {
             self.echo(pending);
+        }
+        if !self.late.is_empty() && choices.one_in(3) {
+            self.say_late();
         }
         match choices.pick(16) {
             _ if is_new => {}
@@ -171,11 +174,20 @@ impl Codex {
         for ask in asks.into_keys() {
             self.say(&id, What::AskResolved { ask });
         }
-        for (item, is_command) in open {
-            if is_command && choices.one_in(2) {
-                self.say(&id, What::ItemCompleted(Item { id: item, body: body(true) }));
+        // Commands end a little after their turn, or much later, or never.
+        for (item, is_command) in open.into_iter().filter(|(_, is_command)| *is_command) {
+            let what = What::ItemCompleted(Item { id: item, body: body(is_command) });
+            match choices.pick(3) {
+                1 => self.say(&id, what),
+                2 => self.late.push(Said { turn: Some(id.clone()), what }),
+                _ => {}
             }
         }
+    }
+
+    fn say_late(&mut self) {
+        let late = std::mem::take(&mut self.late);
+        self.events.extend(late);
     }
 }
 
