@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use ostler_codex::account::TokenSource;
 use ostler_codex::app_server::AppServer;
 use ostler_codex::driver::{
-    ConnectError, Connection, Connector, Driver, DriverTask, ThreadOptions, hello,
+    ConnectError, Connection, Connector, Driver, DriverSettings, DriverTask, ThreadOptions, hello,
 };
 use ostler_codex::peer::PeerSettings;
 use ostler_codex::protocol::reply::TokenRefreshReply;
