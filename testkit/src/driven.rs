@@ -10,8 +10,8 @@ use ostler_codex::peer::PeerSettings;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::settings::SandboxPolicy;
 use ostler_codex::thread::settings::ThreadSettings;
-use ostler_codex::thread::{Thread, ThreadUpdate, ThreadUpdates, Told, TurnOutcome};
-use ostler_model::thread::Update;
+use ostler_codex::thread::{Notice, Thread, ThreadUpdate, ThreadUpdates, Told, TurnOutcome};
+use ostler_model::thread::{AskEnd, Update};
 use ostler_model::{Ask, AskId, TurnResult};
 
 use crate::stage::{KeptCodex, Stage};
@@ -36,10 +36,15 @@ pub struct DrivenThread {
 impl Stage {
     /// Drives the app-server of this keeper; another one is started if it is gone.
     pub async fn drive(&self, codex: &KeptCodex) -> Result<Driven> {
+        self.drive_with(codex, DriverSettings::default()).await
+    }
+
+    /// The same, with settings of the driver.
+    pub async fn drive_with(&self, codex: &KeptCodex, settings: DriverSettings) -> Result<Driven> {
         let keeper: KeeperId = codex.found.folder.id().clone();
         let connector = KeeperConnector::new(self.start_keeper()?, PeerSettings::default());
         let connector = Arc::new(connector.at(keeper));
-        let (driver, task) = Driver::start(connector.clone(), DriverSettings::default()).await?;
+        let (driver, task) = Driver::start(connector.clone(), settings).await?;
         Ok(Driven { driver, connector, task })
     }
 
@@ -105,6 +110,31 @@ impl DrivenThread {
             _ => None,
         })
         .await
+    }
+
+    /// Reads on until this ask is closed, and says how it was.
+    pub async fn closed(&mut self, wanted: &AskId) -> Result<AskEnd> {
+        self.until("the end of the ask", |update| match update {
+            Update::AskClosed { ask, how } if ask == wanted => Some(how.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Reads on until a notice gives what is looked for.
+    pub async fn notice<T>(
+        &mut self,
+        what: &str,
+        mut pick: impl FnMut(&Notice) -> Option<T>,
+    ) -> Result<T> {
+        loop {
+            let next = self.next(what).await?;
+            if let Told::Notice(notice) = &next.what
+                && let Some(found) = pick(notice)
+            {
+                return Ok(found);
+            }
+        }
     }
 
     pub async fn turn_end(&mut self) -> Result<TurnResult> {

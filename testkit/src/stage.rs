@@ -1,6 +1,8 @@
 //! A throw-away world for one test: a scripted model, a Codex home, a workspace, and keepers that never outlive it.
 
 use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -74,6 +76,35 @@ impl Stage {
 
     pub fn codex_home(&self) -> PathBuf {
         self.folder.path().join("codex-home")
+    }
+
+    /// Changes Codex's configuration. An app-server that runs already has read the old one.
+    pub fn configure(&self, edit: impl FnOnce(String) -> String) -> Result<()> {
+        let path = self.codex_home().join("config.toml");
+        let text = std::fs::read_to_string(&path)?;
+        Ok(std::fs::write(path, edit(text))?)
+    }
+
+    /// Starts an app-server for which `/etc/codex/requirements.toml` holds this text, and nobody else's does: it runs in
+    /// a mount namespace of its own, where `/etc` is a copy.
+    pub async fn codex_under(&self, requirements: &str) -> Result<KeptCodex> {
+        let etc = self.folder.path().join("etc");
+        // What only root may read is not needed.
+        let copied = Command::new("cp").args(["-a", "/etc"]).arg(&etc).output()?;
+        ensure!(etc.join("passwd").exists(), "/etc was not copied: {copied:?}");
+        std::fs::create_dir_all(etc.join("codex"))?;
+        std::fs::write(etc.join("codex/requirements.toml"), requirements)?;
+        let root = if rustix::process::geteuid().is_root() { "" } else { "--map-root-user" };
+        let wrapper = format!(
+            "#!/bin/sh\nexec unshare --mount --propagation private {root} sh -c \
+             'mount --bind \"$0\" /etc && exec \"$@\"' '{}' '{}' \"$@\"\n",
+            etc.display(),
+            self.codex.display(),
+        );
+        let path = self.folder.path().join("codex-in-namespace");
+        std::fs::write(&path, wrapper)?;
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+        self.keep(self.start_keeper_of(path)?).await
     }
 
     /// The lines of a file in the workspace; none if there is no such file.

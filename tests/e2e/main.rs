@@ -8,6 +8,7 @@
 )]
 
 mod approvals;
+mod asks;
 mod demo;
 mod faults;
 mod file_changes;

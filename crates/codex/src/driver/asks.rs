@@ -85,11 +85,11 @@ impl Actor {
     }
 
     /// Brings an ask to the decider, if a caller has registered one; else the update is all they get.
-    pub(super) fn put(&mut self, thread: &ThreadId, ask: AskId) {
+    pub(super) fn put(&mut self, thread: &ThreadId, ask: &AskId) {
         let root = self.root_of(thread);
         let root = root.and_then(|root| self.threads.get(&root)).and_then(Entry::as_root);
         let Some(decider) = root.and_then(|root| root.decider.clone()) else { return };
-        let Some(pending) = self.pending(thread, &ask) else { return };
+        let Some(pending) = self.pending(thread, ask) else { return };
         let (content, decided_ask, thread_id) =
             (pending.content.clone(), ask.clone(), thread.clone());
         let work = self.spawn(async move {
@@ -99,15 +99,15 @@ impl Actor {
                 decided.unwrap_or_else(|panic| Err(format!("the decider panicked: {panic}")));
             Done::Decided(thread_id, decided_ask, decided)
         });
-        self.at_work(thread, &ask, work);
+        self.at_work(thread, ask, work);
     }
 
     /// Runs a tool of ours.
-    pub(super) fn serve(&mut self, thread: &ThreadId, ask: AskId) {
+    pub(super) fn serve(&mut self, thread: &ThreadId, ask: &AskId) {
         let no_handler = Signal::NoHandler { ask: ask.clone() };
         let root = self.root_of(thread);
         let root = root.and_then(|root| self.threads.get(&root)).and_then(Entry::as_root);
-        let pending = self.pending(thread, &ask);
+        let pending = self.pending(thread, ask);
         let call = match pending.map(|pending| &pending.content.kind) {
             Some(AskKind::ToolCall(call)) => call.clone(),
             _ => return self.step(thread, no_handler),
@@ -139,7 +139,7 @@ impl Actor {
             };
             Done::Signal(thread_id, signal)
         });
-        self.at_work(thread, &ask, work);
+        self.at_work(thread, ask, work);
     }
 
     pub(super) fn answer(&mut self, thread: &ThreadId, ask: AskId, decision: &Decision) {
@@ -256,10 +256,9 @@ impl Actor {
 
     pub(super) fn forget_ask(&mut self, thread: &ThreadId, ask: &AskId) {
         self.ask_owners.remove(ask);
-        if let Some(entry) = self.threads.get_mut(thread) {
-            if let Some(mut pending) = entry.asks.remove(ask) {
-                pending.dismiss();
-            }
+        let entry = self.threads.get_mut(thread);
+        if let Some(mut pending) = entry.and_then(|entry| entry.asks.remove(ask)) {
+            pending.dismiss();
         }
     }
 }
