@@ -93,10 +93,10 @@ impl Entry {
     pub(super) fn child(
         agent: Agent,
         parent: ThreadId,
-        limits: Limits,
+        limits: &Limits,
         version: &CodexVersion,
     ) -> Self {
-        let limits = Limits { budget: None, ..limits };
+        let limits = Limits { budget: None, ..limits.clone() };
         Self {
             machine: Machine::new(limits, echo(version)),
             role: Role::Child { agent, parent },

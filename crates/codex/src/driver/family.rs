@@ -60,7 +60,7 @@ impl Actor {
         let agent = Agent { thread: thread.clone(), name };
         let above = self.threads.get(&root).and_then(Entry::as_root);
         let limits = above.map(|above| above.limits.clone()).unwrap_or_default();
-        self.threads.insert(thread.clone(), Entry::child(agent, parent, limits, &version));
+        self.threads.insert(thread.clone(), Entry::child(agent, parent, &limits, &version));
         let deciders = self.threads.get(&root).map(|entry| entry.machine.deciders());
         if let Some(deciders) = deciders {
             self.step(thread, Signal::Deciders(deciders));
