@@ -280,7 +280,7 @@ fn a_demo_at_work_is_not_taken_for_an_old_one() {
 }
 
 /// Command lines of processes that name the folder.
-fn runs_below(folder: &Path) -> Vec<String> {
+pub(crate) fn runs_below(folder: &Path) -> Vec<String> {
     let folder = folder.display().to_string();
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.map(|entry| {

@@ -1,6 +1,11 @@
 //! The rooms together, on real Codex under a real keeper, on a scripted model. Each file is one behaviour; each
 //! behaviour runs on every version in `testkit::VERSIONS`.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 mod approvals;
 mod demo;
@@ -12,6 +17,9 @@ mod many_threads;
 mod plain_turn;
 mod resume;
 mod rollout;
+mod run;
+mod run_asks;
+mod run_leaving;
 mod steer;
 mod thread;
 mod thread_opening;

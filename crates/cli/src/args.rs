@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use serde_json::json;
 
-use crate::commands::{codex, completions, demo, doctor, keeper, replay};
+use crate::commands::{codex, completions, demo, doctor, keeper, replay, run};
 use crate::failure::Exit;
 use crate::terminal::Output;
 
@@ -23,6 +23,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// A real Codex task on the embedded scripted model: see it work before you log in
     Demo(demo::DemoArguments),
+    /// Let Codex do something, here and now
+    Run(Box<run::RunArguments>),
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
     /// Look whether this machine is fit to run Codex, and say what to do if not

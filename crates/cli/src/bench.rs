@@ -68,6 +68,23 @@ impl Bench {
         Ok(resolution)
     }
 
+    /// The binary to use and its version: the one that is asked for, fetched if need be, or else the one in use.
+    pub(crate) async fn choose(
+        &self,
+        wanted: Option<&VersionRequest>,
+    ) -> Result<(PathBuf, String), Failure> {
+        match wanted {
+            Some(request) => {
+                let installed = self.install(request).await?.installed;
+                Ok((installed.binary, installed.version.to_string()))
+            }
+            None => {
+                let found = self.resolve().await?;
+                Ok((found.path, found.version.to_string()))
+            }
+        }
+    }
+
     /// Makes a version be there, and shows how that goes.
     pub(crate) async fn install(
         &self,

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod keeper;
 pub(crate) mod replay;
+pub(crate) mod run;
 
 use std::process::ExitCode;
 
@@ -17,6 +18,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let output = Output::new(arguments.json);
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments, output),
+        Command::Run(arguments) => run::run(&arguments, output),
         Command::Codex(arguments) => codex::run(arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),

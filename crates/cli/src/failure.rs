@@ -2,6 +2,7 @@
 
 mod codex;
 mod keeper;
+mod thread;
 
 use std::process::ExitCode;
 
@@ -15,6 +16,8 @@ pub(crate) enum Exit {
     Failed = 1,
     Usage = 2,
     NotFound = 3,
+    WaitingOnPerson = 4,
+    LimitReached = 5,
     Interrupted = 7,
     TryAgainLater = 75,
     TimedOut = 124,

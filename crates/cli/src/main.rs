@@ -1,15 +1,18 @@
 //! The `ostler` binary: the door for people. It alone prints and reads the environment and `$HOME`.
 
 mod args;
+mod asking;
 mod bench;
 mod commands;
 mod conversation;
 mod failure;
+mod kept;
 mod logging;
 mod places;
 mod running;
 mod settings;
 mod terminal;
+mod turn;
 
 use std::process::ExitCode;
 

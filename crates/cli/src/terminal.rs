@@ -1,5 +1,6 @@
 //! Where output goes: JSON on stdout when asked for, human text otherwise; colour only on a terminal.
 
+pub(crate) mod hidden;
 pub(crate) mod moving_line;
 mod safe;
 pub(crate) mod typed;

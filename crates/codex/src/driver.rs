@@ -17,6 +17,7 @@ pub(crate) mod command;
 mod connector;
 mod entry;
 mod family;
+mod guard;
 pub(crate) mod hear;
 mod kept;
 mod look;

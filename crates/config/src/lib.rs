@@ -7,7 +7,9 @@
 
 pub mod edit;
 mod read;
+mod setting;
 mod settings;
 
 pub use read::{ConfigError, Reading, parse};
+pub use setting::{OverrideError, parse_override};
 pub use settings::{CodexSettings, Config};

@@ -2,24 +2,27 @@
 //!
 //! Codex, its home, the workspace and the model are the demo's own; the user's `~/.codex` is neither read nor written.
 
-mod answers;
-mod incoming;
 mod stage;
-mod turn;
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use clap::Args;
 use ostler_codex::binary::VersionRequest;
+use ostler_codex::driver::ThreadOptions;
+use ostler_codex::peer::PeerSettings;
+use ostler_codex::thread::TurnInput;
+use ostler_model::thread::IfBusy;
+use ostler_model::{FailureClass, TurnEnd};
 
 use crate::bench::{Bench, FETCHED_VERSION, fetched_version};
-use crate::conversation::{Screen, Shown};
+use crate::conversation::{ResultShown, Screen, Shown};
 use crate::failure::{Exit, Failure};
+use crate::kept::{Kept, Remains};
 use crate::running::{self, Interruption};
 use crate::terminal::Output;
-use answers::Answers;
+use crate::turn::{Answers, End, Signs, Watch, Watched};
 use stage::Stage;
-use turn::Outcome;
 
 const PROMPT: &str = "Guests laugh at our sign. Please check sign.txt and put it right.";
 
@@ -39,16 +42,17 @@ pub(crate) fn run(arguments: &DemoArguments, output: Output) -> Result<ExitCode,
         let mut interruption = Interruption::listen()?;
         let mut screen = Screen::new(output);
         let codex = interruption.or(codex(&bench, arguments, &mut screen)).await?;
-        let mut stage = interruption.or(Stage::set(&bench, &mut screen)).await?;
+        let stage = interruption.or(Stage::set(&bench, &mut screen)).await?;
         screen.stand_in(&stage.workspace().display().to_string());
-        let work = perform(&mut stage, codex, arguments, &mut screen);
+        let mut kept = Kept::new(stage.keeper(codex)?, PeerSettings::default());
+        let work = perform(&stage, &mut kept, arguments, &mut screen);
         let outcome = interruption.or(work).await;
         // Whatever came out, nothing of the demo's Codex may be left running. What it wrote before it failed is kept.
         let failed = outcome.as_ref().is_err_and(|failure| failure.exit == Exit::Failed);
         if outcome.is_err() {
             screen.end_line();
         }
-        let ended = stage.clear(failed).await;
+        let ended = kept.end(if failed { Remains::Kept } else { Remains::Removed }).await;
         let outcome = outcome?;
         ended?;
         conclude(&stage, &outcome, &mut screen)
@@ -56,15 +60,48 @@ pub(crate) fn run(arguments: &DemoArguments, output: Output) -> Result<ExitCode,
 }
 
 async fn perform(
-    stage: &mut Stage,
-    codex: stage::Codex,
+    stage: &Stage,
+    kept: &mut Kept,
     arguments: &DemoArguments,
     screen: &mut Screen,
-) -> Result<Outcome, Failure> {
-    let keeper = stage.start_keeper(codex).await?;
-    screen.step(format!("keeper {} owns a codex app-server", keeper.id()));
-    let mut answers = Answers::choose(arguments.yes, screen);
-    turn::play(stage, &keeper.folder.socket(), PROMPT, &mut answers, screen).await
+) -> Result<Watched, Failure> {
+    let driver = kept.driver().await?;
+    if let Some(keeper) = kept.keeper() {
+        screen.step(format!("keeper {keeper} owns a codex app-server"));
+    }
+    screen.step(format!("connected to Codex {}", driver.server().await?.version()));
+    let answers = answers(arguments, screen);
+    screen.show(&Shown::Prompt { text: PROMPT.to_owned() }.into());
+    let opening = driver.start_thread(stage.settings(), ThreadOptions::default());
+    let (thread, mut updates) = opening.await?;
+    let ticket = thread.send(TurnInput::text(PROMPT), IfBusy::Fail).await?;
+    let watch = Watch::new(&thread, Some(&ticket), answers, screen);
+    let watched = watch.run(&mut updates, &mut Signs::None).await;
+    let failure = match &watched.end {
+        End::Turn(result) => result.failure(),
+        End::Refused(failure) => Some(failure),
+        End::Detached(_) => None,
+    };
+    match failure {
+        Some(failure) if failure.class == FailureClass::ServerGone => {
+            let message = format!("codex is gone: {}", failure.message);
+            Err(Failure::new(Exit::Failed, message)
+                .hint("`ostler keeper list` shows what became of it"))
+        }
+        _ => Ok(watched),
+    }
+}
+
+fn answers(arguments: &DemoArguments, screen: &mut Screen) -> Answers {
+    if arguments.yes {
+        return Answers::Always("--yes");
+    }
+    if !io::stdin().is_terminal() || screen.is_json() {
+        let text = "no terminal to ask on: the demo answers its own questions, as with --yes";
+        screen.step(text.to_owned());
+        return Answers::Always("no terminal");
+    }
+    Answers::person(false)
 }
 
 /// The Codex in use; if there is none, one is fetched.
@@ -100,35 +137,52 @@ async fn codex(
 }
 
 /// Looks at the folder itself, says what happened and where to go next.
-fn conclude(stage: &Stage, outcome: &Outcome, screen: &mut Screen) -> Result<ExitCode, Failure> {
+fn conclude(stage: &Stage, watched: &Watched, screen: &mut Screen) -> Result<ExitCode, Failure> {
     let found = stage.inspect()?;
-    let agrees = found.checks_run == outcome.commands_run;
-    let (ok, exit, text) = if outcome.status == "interrupted" {
-        (false, Exit::Interrupted as u8, "you cancelled the turn; the sign is as it was".to_owned())
-    } else if outcome.status != "completed" {
-        (false, Exit::Failed as u8, format!("the turn ended as {}", outcome.status))
-    } else if !agrees {
-        let text = format!(
-            "Codex told of {} commands, but the folder shows {}",
-            outcome.commands_run, found.checks_run
-        );
-        (false, Exit::Failed as u8, text)
-    } else if outcome.denied > 0 {
-        let text = "what you denied did not run; Codex went on without it".to_owned();
-        (true, 0, text)
-    } else if !found.sign_is_right || found.checks_run == 0 {
-        let text =
-            "the sign is not right; `ostler doctor` says whether the sandbox works".to_owned();
-        (false, Exit::Failed as u8, text)
-    } else {
-        let text = format!(
-            "Codex ran {} commands, each after an approval, and changed sign.txt",
-            outcome.commands_run
-        );
-        (true, 0, text)
+    let told = watched.tally.commands_run;
+    let (status, exit, text) = match &watched.end {
+        End::Turn(result) => match &result.end {
+            TurnEnd::Interrupted { .. } => {
+                let text = "you cancelled the turn; the sign is as it was".to_owned();
+                ("interrupted", Exit::Interrupted as u8, text)
+            }
+            TurnEnd::Failed { failure } => ("failed", Exit::Failed as u8, failure.message.clone()),
+            TurnEnd::Completed if found.checks_run != told => {
+                let run = found.checks_run;
+                let text = format!("Codex told of {told} commands, but the folder shows {run}");
+                ("completed", Exit::Failed as u8, text)
+            }
+            TurnEnd::Completed if watched.tally.denied > 0 => {
+                ("completed", 0, "what you denied did not run; Codex went on without it".to_owned())
+            }
+            TurnEnd::Completed if !found.sign_is_right || found.checks_run == 0 => {
+                let text = "the sign is not right; `ostler doctor` says whether the sandbox works";
+                ("completed", Exit::Failed as u8, text.to_owned())
+            }
+            TurnEnd::Completed => {
+                let text = format!(
+                    "Codex ran {told} commands, each after an approval, and changed sign.txt"
+                );
+                ("completed", 0, text)
+            }
+        },
+        End::Refused(failure) => ("refused", Exit::Failed as u8, failure.message.clone()),
+        // Nobody can go from a demo: it would leave its model behind.
+        End::Detached(_) => ("detached", Exit::Failed as u8, "the demo was left".to_owned()),
     };
-    screen.show(&Shown::Result { ok, text, workspace: stage.workspace().display().to_string() });
-    screen.afterword(format!("look at it: {}", stage.workspace().display()));
-    screen.afterword("your own Codex: `codex login`, then `ostler doctor`".to_owned());
+    let workspace = stage.workspace().display().to_string();
+    screen.show(
+        &Shown::Result(Box::new(ResultShown {
+            ok: exit == 0,
+            exit,
+            status: status.to_owned(),
+            text,
+            workspace: Some(workspace.clone()),
+            ..ResultShown::default()
+        }))
+        .into(),
+    );
+    screen.afterword(format!("look at it: {workspace}"));
+    screen.afterword("your own Codex: `codex login`, then `ostler run \"PROMPT\"`".to_owned());
     Ok(ExitCode::from(exit))
 }

@@ -5,11 +5,14 @@ use anstyle::{AnsiColor, Style};
 use crate::terminal::safe;
 
 /// Lines of one file's diff that are shown; the whole stands in the task's diff.
-const DIFF_LINES: usize = 60;
+pub(super) const LINES: usize = 60;
+
+/// The same in a question, which should stay on one screen.
+pub(super) const LINES_IN_ASK: usize = 30;
 
 /// Colours a unified diff by its first characters. Codex sends the bare text of a file that is new or removed; all its
 /// lines are additions or removals then.
-pub(super) fn coloured(diff: &str, change: &str) -> String {
+pub(super) fn coloured(diff: &str, change: &str, lines: usize) -> String {
     let whole_file = match change {
         "add" => Some('+'),
         "delete" => Some('-'),
@@ -17,14 +20,14 @@ pub(super) fn coloured(diff: &str, change: &str) -> String {
     };
     let mut out = String::new();
     let count = diff.lines().count();
-    for line in diff.lines().take(DIFF_LINES) {
+    for line in diff.lines().take(lines) {
         match whole_file {
             Some(sign) => push(&mut out, style_of(sign), &format!("{sign}{line}")),
             None => push(&mut out, style_of(line.chars().next().unwrap_or(' ')), line),
         }
     }
-    if count > DIFF_LINES {
-        push(&mut out, Style::new().dimmed(), &format!("… {} more lines", count - DIFF_LINES));
+    if count > lines {
+        push(&mut out, Style::new().dimmed(), &format!("… {} more lines", count - lines));
     }
     out
 }
@@ -48,7 +51,7 @@ mod tests {
     use super::*;
 
     fn plain(diff: &str, change: &str) -> String {
-        anstream::adapter::strip_str(&coloured(diff, change)).to_string()
+        anstream::adapter::strip_str(&coloured(diff, change, LINES)).to_string()
     }
 
     #[test]
@@ -61,7 +64,7 @@ mod tests {
     fn a_changed_file_keeps_its_signs() {
         let diff = "@@ -1 +1 @@\n-old\n+new\n same\n";
         assert_eq!(plain(diff, "update"), "  @@ -1 +1 @@\n  -old\n  +new\n   same\n");
-        assert!(coloured(diff, "update").contains("\u{1b}[32m+new"));
+        assert!(coloured(diff, "update", LINES).contains("\u{1b}[32m+new"));
     }
 
     #[test]

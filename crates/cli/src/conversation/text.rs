@@ -1,27 +1,25 @@
 //! The conversation as text with colours. The terminal strips them where they do not belong.
+//!
+//! Pure: things to show go in, text comes out. What it remembers is only what is needed to put pieces together.
+
+mod ask;
+mod command;
+mod end;
+mod style;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use anstyle::{AnsiColor, Style};
-
-use super::{FileShown, Shown, diff};
+use super::diff;
+use super::shown::{AskShown, FileShown, Line, Shown, StepShown, ThreadShown};
 use crate::terminal::safe;
+pub(crate) use ask::{Extent, is_cut};
+use command::Commands;
+use style::{BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW};
 
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
-const CYAN: Style = colour(AnsiColor::Cyan);
-const GREEN: Style = colour(AnsiColor::Green);
-const RED: Style = colour(AnsiColor::Red);
-const YELLOW: Style = colour(AnsiColor::Yellow);
-
-/// Lines of a command's output that are shown; the rest is counted. A screen has about this many to spare.
-const OUTPUT_LINES: usize = 20;
-
-const fn colour(colour: AnsiColor) -> Style {
-    Style::new().fg_color(Some(anstyle::Color::Ansi(colour)))
-}
+/// Characters of a tool's arguments or result that are shown. About two lines of a terminal.
+const TOOL_CHARACTERS: usize = 160;
 
 /// Remembers just enough to put pieces of text on one line.
 #[derive(Debug, Default)]
@@ -30,10 +28,11 @@ pub(super) struct Writer {
     open: Option<String>,
     /// Messages of which pieces were written, so that the whole is not written again.
     streamed: HashSet<String>,
+    commands: Commands,
     /// Files whose diff was shown with a question, so that the answer does not show it again.
     asked: Vec<FileShown>,
-    /// Tokens of the model calls so far: input, the cached part of it, output.
-    tokens: [u64; 3],
+    /// The plan as it was shown last.
+    plan: Vec<StepShown>,
     /// Paths below this folder are shown without it.
     base: Option<String>,
 }
@@ -48,151 +47,263 @@ impl Writer {
         self.open.is_some()
     }
 
-    pub(super) fn render(&mut self, shown: &Shown) -> String {
+    /// Ends the line that the cursor stands in.
+    pub(super) fn end_line(&mut self) -> &'static str {
+        if self.open.take().is_some() { "\n" } else { "" }
+    }
+
+    /// What is going on, for a line that shows that somebody is at work.
+    pub(super) fn activity(&self) -> Option<&str> {
+        self.commands.newest()
+    }
+
+    pub(super) fn render(&mut self, line: &Line) -> String {
         let mut out = String::new();
-        if !matches!(shown, Shown::Text { item, .. } if self.open.as_deref() == Some(item)) {
-            self.end_line(&mut out);
+        let goes_on = match &line.shown {
+            Shown::Text { item, .. } | Shown::Thinking { item, .. } => {
+                self.open.as_deref() == Some(item)
+            }
+            shown => is_silent(shown),
+        };
+        if !goes_on {
+            out.push_str(self.end_line());
         }
+        let name = line.agent.as_ref().map(|agent| agent.name.as_deref().unwrap_or("agent"));
         // Writing into a String cannot fail.
-        let _written: std::fmt::Result = self.write(shown, &mut out);
+        let _written: std::fmt::Result = self.write(&line.shown, name, &mut out);
+        if !out.is_empty() && !matches!(line.shown, Shown::Output { .. }) {
+            self.commands.interrupt();
+        }
         out
     }
 
-    fn end_line(&mut self, out: &mut String) {
-        if self.open.take().is_some() {
-            out.push('\n');
-        }
+    /// A question as it is put to the person, cut or whole.
+    pub(super) fn ask(&mut self, ask: &AskShown, extent: Extent) -> String {
+        let mut out = self.end_line().to_owned();
+        self.commands.interrupt();
+        self.asked.extend(ask.files.iter().cloned());
+        let _written: std::fmt::Result = self.write_ask(&mut out, ask, extent);
+        out
     }
 
-    fn write(&mut self, shown: &Shown, out: &mut String) -> std::fmt::Result {
+    fn write(&mut self, shown: &Shown, agent: Option<&str>, out: &mut String) -> std::fmt::Result {
         match shown {
             Shown::Step { text } => writeln!(out, "{DIM}·{DIM:#} {}", safe(text)),
             Shown::Prompt { text } => writeln!(out, "\n{BOLD}you{BOLD:#}    {}", indented(text)),
-            Shown::Thinking { text } => {
-                writeln!(out, "{CYAN}codex{CYAN:#}  {DIM}{}{DIM:#}", indented(text))
+            Shown::Thread(thread) => self.thread(out, thread),
+            Shown::Thinking { item, delta } => {
+                self.begin_piece(out, item, agent)?;
+                write!(out, "{DIM}{}{DIM:#}", piece(delta))
             }
             Shown::Text { item, delta } => {
-                if self.open.is_none() {
-                    write!(out, "{CYAN}codex{CYAN:#}  ")?;
-                }
-                self.open = Some(item.clone());
-                self.streamed.insert(item.clone());
-                write!(out, "{}", indented(delta))
+                self.begin_piece(out, item, agent)?;
+                write!(out, "{}", piece(delta))
             }
-            Shown::TextDone { item, text } => {
+            Shown::ThinkingDone { item, text } => {
                 if self.streamed.contains(item) || text.is_empty() {
                     return Ok(());
                 }
-                writeln!(out, "{CYAN}codex{CYAN:#}  {}", indented(text))
+                speaker(out, agent)?;
+                writeln!(out, "{DIM}{}{DIM:#}", indented(text))
             }
-            Shown::Command { .. } => Ok(()),
-            Shown::CommandDone { command, status, exit_code, duration_ms, output, .. } => {
-                command_done(out, command, status, *exit_code, *duration_ms)?;
-                output_lines(out, output)
+            Shown::TextDone { how, .. } if how == "superseded" => {
+                writeln!(out, "{DIM}       (broke off; Codex begins this answer again){DIM:#}")
             }
-            Shown::Ask { what, command, files, cwd, reason, .. } => {
-                writeln!(out, "\n{YELLOW}▌{YELLOW:#} {BOLD}{what}{BOLD:#}")?;
-                for (name, value) in [("run", command), ("in", cwd), ("why", reason)] {
-                    if let Some(value) = value {
-                        let value = safe(value).replace('\n', "\n▌      ");
-                        writeln!(out, "{YELLOW}▌{YELLOW:#} {DIM}{name:<4}{DIM:#} {value}")?;
-                    }
+            Shown::TextDone { item, text, .. } => {
+                if self.streamed.contains(item) || text.is_empty() {
+                    return Ok(());
                 }
-                self.asked.extend(files.iter().cloned());
-                files.iter().try_for_each(|file| self.file_change(out, file))
+                speaker(out, agent)?;
+                writeln!(out, "{}", indented(text))
             }
-            Shown::Answer { decision, by } => {
+            Shown::Command { item, command, .. } => {
+                self.commands.begin(item, &named(agent, command));
+                Ok(())
+            }
+            Shown::Output { item, delta } => {
+                out.push_str(&self.commands.output(item, delta));
+                Ok(())
+            }
+            Shown::CommandDone { item, command, status, exit_code, duration_ms, output } => {
+                let end = command::end(status, *exit_code, *duration_ms);
+                out.push_str(&self.commands.end(item, &named(agent, command), output, &end));
+                Ok(())
+            }
+            Shown::FileChange { status, files, .. } => self.file_change(out, status, files),
+            // The end says it all; a call that takes long is named by the moving line.
+            Shown::Tool { item, tool, .. } => {
+                self.commands.begin(item, &named(agent, tool));
+                Ok(())
+            }
+            Shown::ToolDone { item, tool, arguments, status, duration_ms, result, error } => {
+                self.commands.forget(item);
+                let end = command::end(status, None, *duration_ms);
+                let arguments = arguments.as_deref().map(short).unwrap_or_default();
+                let tool = named(agent, tool);
+                writeln!(out, "{BOLD}⚙{BOLD:#} {}({arguments})  {end}", safe(&tool))?;
+                match (error, result) {
+                    (Some(text), _) => writeln!(out, "{DIM}│{DIM:#} {RED}{}{RED:#}", short(text)),
+                    (None, Some(text)) => writeln!(out, "{DIM}│ {}{DIM:#}", short(text)),
+                    (None, None) => Ok(()),
+                }
+            }
+            Shown::SubAgent { action, prompt, threads, status, .. } => {
+                let prompt = prompt.as_deref().map(|text| format!(": {}", short(text)));
+                let count = match threads.len() {
+                    0 | 1 => String::new(),
+                    count => format!(" ({count} agents)"),
+                };
+                let (action, status) = (safe(action), safe(status));
+                let prompt = prompt.unwrap_or_default();
+                writeln!(out, "{MAGENTA}⇉{MAGENTA:#} {action}{count}{prompt} {DIM}{status}{DIM:#}")
+            }
+            Shown::Doing { text, .. } => {
+                writeln!(out, "{BLUE}•{BLUE:#} {}", short(&named(agent, text)))
+            }
+            Shown::Plan { steps, .. } => self.plan(out, steps),
+            Shown::Answer { decision, by, .. } => {
                 let (decision, by) = (safe(decision), safe(by));
                 writeln!(out, "{YELLOW}▌{YELLOW:#} {BOLD}{decision}{BOLD:#} {DIM}({by}){DIM:#}\n")
             }
-            Shown::FileChange { status, files, .. } => {
-                if status != "completed" {
-                    writeln!(out, "{RED}file change {}{RED:#}", safe(status))?;
-                }
-                for file in files {
-                    match self.asked.iter().position(|asked| asked == file) {
-                        Some(asked) if status == "completed" => {
-                            self.asked.swap_remove(asked);
-                            let path = self.short(&file.path);
-                            writeln!(out, "{BOLD}±{BOLD:#} {path}  {GREEN}changed{GREEN:#}")?;
-                        }
-                        _ => self.file_change(out, file)?,
-                    }
-                }
-                Ok(())
+            Shown::AskClosed { text, .. } => {
+                writeln!(out, "{YELLOW}▌{YELLOW:#} {BOLD}{}{BOLD:#}\n", safe(text))
             }
-            Shown::Usage { input_tokens, cached_input_tokens, output_tokens } => {
-                let more = [input_tokens, cached_input_tokens, output_tokens];
-                for (sum, more) in self.tokens.iter_mut().zip(more) {
-                    *sum += more;
-                }
-                Ok(())
+            Shown::Retrying { message, attempt, for_ms, .. } => {
+                let text = safe(message);
+                let seconds = for_ms / 1000;
+                writeln!(
+                    out,
+                    "{YELLOW}warning:{YELLOW:#} {text} {DIM}(Codex tries again: attempt {attempt}, {seconds} s so far){DIM:#}"
+                )
+            }
+            Shown::Stalled { quiet_ms, found } => {
+                let (seconds, found) = (quiet_ms / 1000, safe(found));
+                writeln!(out, "{YELLOW}warning:{YELLOW:#} nothing came for {seconds} s; {found}")
             }
             Shown::Warning { text } => writeln!(out, "{YELLOW}warning:{YELLOW:#} {}", safe(text)),
-            Shown::TurnDone { status, error } => {
-                let [input, cached, output] = std::mem::take(&mut self.tokens);
-                writeln!(out, "{DIM}tokens: {input} in ({cached} cached), {output} out{DIM:#}")?;
-                turn_done(out, status, error.as_deref())
-            }
-            Shown::Result { ok: true, text, .. } => {
-                let text = safe(text);
-                writeln!(out, "\n{GREEN}{BOLD}✓{BOLD:#}{GREEN:#} {BOLD}{text}{BOLD:#}")
-            }
-            Shown::Result { ok: false, text, .. } => {
-                let text = safe(text);
-                writeln!(out, "\n{RED}{BOLD}✗{BOLD:#}{RED:#} {BOLD}{text}{BOLD:#}")
-            }
+            Shown::TurnDone(turn) if agent.is_none() => end::usage(out, turn),
+            Shown::Result(result) => end::result(out, result),
+            // The person is asked in its time; the rest is for programs.
+            Shown::Ask(_)
+            | Shown::TurnBegan { .. }
+            | Shown::Taken { .. }
+            | Shown::Usage { .. }
+            | Shown::Diff { .. }
+            | Shown::TurnDone(_) => Ok(()),
         }
     }
-}
 
-impl Writer {
-    fn file_change(&self, out: &mut String, file: &FileShown) -> std::fmt::Result {
-        let path = self.short(&file.path);
-        writeln!(out, "{BOLD}±{BOLD:#} {path} {DIM}({}){DIM:#}", safe(&file.change))?;
-        out.push_str(&diff::coloured(&file.diff, &file.change));
+    /// Begins a line for its speaker, unless the cursor stands behind another piece of the same.
+    fn begin_piece(
+        &mut self,
+        out: &mut String,
+        item: &str,
+        agent: Option<&str>,
+    ) -> std::fmt::Result {
+        if self.open.is_none() {
+            speaker(out, agent)?;
+        }
+        self.open = Some(item.to_owned());
+        self.streamed.insert(item.to_owned());
         Ok(())
     }
 
-    fn short<'a>(&self, path: &'a str) -> Cow<'a, str> {
+    fn thread(&self, out: &mut String, thread: &ThreadShown) -> std::fmt::Result {
+        let model = thread.model.as_deref().map(|model| format!(", {}", safe(model)));
+        let model = model.unwrap_or_default();
+        let ThreadShown { codex, sandbox, approval, .. } = thread;
+        let cwd = safe(&thread.cwd);
+        writeln!(out, "{DIM}·{DIM:#} Codex {codex}{model} in {cwd}")?;
+        writeln!(out, "{DIM}·{DIM:#} sandbox {sandbox}, approval {approval}")
+    }
+
+    fn file_change(
+        &mut self,
+        out: &mut String,
+        status: &str,
+        files: &[FileShown],
+    ) -> std::fmt::Result {
+        if status != "completed" {
+            writeln!(out, "{RED}file change {}{RED:#}", safe(status))?;
+        }
+        for file in files {
+            match self.asked.iter().position(|asked| asked == file) {
+                Some(asked) => {
+                    self.asked.swap_remove(asked);
+                    let path = self.short_path(&file.path);
+                    let word = if status == "completed" { "changed" } else { "not changed" };
+                    writeln!(out, "{BOLD}±{BOLD:#} {path}  {GREEN}{word}{GREEN:#}")?;
+                }
+                None => self.file(out, file, diff::LINES)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, out: &mut String, file: &FileShown, lines: usize) -> std::fmt::Result {
+        let path = self.short_path(&file.path);
+        let moved = file.moved_to.as_deref().map(|to| format!(" → {}", self.short_path(to)));
+        let (moved, change) = (moved.unwrap_or_default(), safe(&file.change));
+        writeln!(out, "{BOLD}±{BOLD:#} {path}{moved} {DIM}({change}){DIM:#}")?;
+        out.push_str(&diff::coloured(&file.diff, &file.change, lines));
+        Ok(())
+    }
+
+    /// Codex repeats a plan that has not changed.
+    fn plan(&mut self, out: &mut String, steps: &[StepShown]) -> std::fmt::Result {
+        if self.plan == steps {
+            return Ok(());
+        }
+        self.plan = steps.to_vec();
+        for (number, step) in steps.iter().enumerate() {
+            let head = if number == 0 { "plan" } else { "" };
+            let text = safe(&step.text);
+            match step.status.as_str() {
+                "completed" => {
+                    writeln!(out, "{BLUE}{head:<5}{BLUE:#}  {GREEN}✔{GREEN:#} {DIM}{text}{DIM:#}")?;
+                }
+                "in_progress" => writeln!(
+                    out,
+                    "{BLUE}{head:<5}{BLUE:#}  {YELLOW}▸{YELLOW:#} {BOLD}{text}{BOLD:#}"
+                )?,
+                _ => writeln!(out, "{BLUE}{head:<5}{BLUE:#}  ☐ {text}")?,
+            }
+        }
+        Ok(())
+    }
+
+    fn short_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
         let base = self.base.as_deref().unwrap_or_default();
         safe(path.strip_prefix(base).unwrap_or(path))
     }
 }
 
-fn command_done(
-    out: &mut String,
-    command: &str,
-    status: &str,
-    exit_code: Option<i64>,
-    duration_ms: Option<u64>,
-) -> std::fmt::Result {
-    let (mark, end) = match (status, exit_code) {
-        ("completed", Some(0) | None) => (GREEN, "ok".to_owned()),
-        (_, Some(code)) => (RED, format!("exit {code}")),
-        (status, None) => (RED, safe(status).into_owned()),
-    };
-    let took = duration_ms.map(|ms| format!(", {ms} ms")).unwrap_or_default();
-    let command = safe(command);
-    writeln!(out, "{BOLD}${BOLD:#} {command}  {mark}{end}{mark:#}{DIM}{took}{DIM:#}")
+/// Things that are no text for people, and so do not end the line of somebody who speaks.
+fn is_silent(shown: &Shown) -> bool {
+    matches!(
+        shown,
+        Shown::Ask(_)
+            | Shown::TurnBegan { .. }
+            | Shown::Taken { .. }
+            | Shown::Usage { .. }
+            | Shown::Diff { .. }
+            | Shown::Command { .. }
+            | Shown::Tool { .. }
+    )
 }
 
-fn output_lines(out: &mut String, output: &str) -> std::fmt::Result {
-    let count = output.lines().count();
-    for line in output.lines().take(OUTPUT_LINES) {
-        writeln!(out, "{DIM}│{DIM:#} {}", safe(line))?;
+fn speaker(out: &mut String, agent: Option<&str>) -> std::fmt::Result {
+    match agent {
+        None => write!(out, "{CYAN}codex{CYAN:#}  "),
+        Some(name) => write!(out, "{MAGENTA}{:<5}{MAGENTA:#}  ", safe(name)),
     }
-    if count > OUTPUT_LINES {
-        writeln!(out, "{DIM}│ … {} more lines{DIM:#}", count - OUTPUT_LINES)?;
-    }
-    Ok(())
 }
 
-fn turn_done(out: &mut String, status: &str, error: Option<&str>) -> std::fmt::Result {
-    match error {
-        Some(error) => writeln!(out, "{RED}turn {}:{RED:#} {}", safe(status), safe(error)),
-        None if status == "completed" => Ok(()),
-        None => writeln!(out, "{YELLOW}turn {}{YELLOW:#}", safe(status)),
+/// What a sub-agent does carries its name.
+fn named<'a>(agent: Option<&str>, text: &'a str) -> Cow<'a, str> {
+    match agent {
+        None => Cow::Borrowed(text),
+        Some(name) => Cow::Owned(format!("[{name}] {text}")),
     }
 }
 
@@ -201,56 +312,20 @@ fn indented(text: &str) -> String {
     safe(text).trim_end_matches('\n').replace('\n', "\n       ")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The same for a piece, whose line ends belong to it.
+fn piece(text: &str) -> String {
+    safe(text).replace('\n', "\n       ")
+}
 
-    fn plain(all: &[Shown]) -> String {
-        let mut writer = Writer::default();
-        let text: String = all.iter().map(|shown| writer.render(shown)).collect();
-        anstream::adapter::strip_str(&text).to_string()
-    }
-
-    fn text(item: &str, delta: &str) -> Shown {
-        Shown::Text { item: item.into(), delta: delta.into() }
-    }
-
-    #[test]
-    fn pieces_of_one_message_stand_on_one_line_and_are_not_repeated() {
-        let shown = plain(&[
-            text("a", "I will "),
-            text("a", "look."),
-            Shown::TextDone { item: "a".into(), text: "I will look.".into() },
-            Shown::TextDone { item: "b".into(), text: "Two\nlines".into() },
-        ]);
-        assert_eq!(shown, "codex  I will look.\ncodex  Two\n       lines\n");
-    }
-
-    #[test]
-    fn a_declined_command_does_not_look_like_a_success() {
-        let shown = plain(&[Shown::CommandDone {
-            item: "c".into(),
-            command: "rm x".into(),
-            status: "declined".into(),
-            exit_code: None,
-            duration_ms: None,
-            output: String::new(),
-        }]);
-        assert_eq!(shown, "$ rm x  declined\n");
-    }
-
-    #[test]
-    fn long_output_is_cut_and_counted() {
-        let output: String = (0..25).map(|number| format!("{number}\n")).collect();
-        let shown = plain(&[Shown::CommandDone {
-            item: "c".into(),
-            command: "seq 25".into(),
-            status: "completed".into(),
-            exit_code: Some(0),
-            duration_ms: Some(3),
-            output,
-        }]);
-        assert!(shown.starts_with("$ seq 25  ok, 3 ms\n│ 0\n"), "{shown}");
-        assert!(shown.ends_with("│ 19\n│ … 5 more lines\n"), "{shown}");
+/// One line of it.
+fn short(text: &str) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = safe(&line);
+    match line.char_indices().nth(TOOL_CHARACTERS) {
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
+        None => line.into_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,187 +1,159 @@
-//! Codex's words as things to show.
+//! What a thread tells, as things to show. This is the only place that maps one to the other.
 
-use ostler_codex::protocol::item::body::{CommandExecution, FileChange};
-use ostler_codex::protocol::turn::Turn;
-use ostler_codex::protocol::words::{ItemStatus, TurnStatus};
-use ostler_codex::protocol::{Item, ItemBody, Notification};
-use ostler_model::ask::{FileChangeKind, FileDiff};
-use ostler_model::decision::Remember;
-use ostler_model::{Ask, AskKind, Decision};
+mod ask;
+mod item;
 
-use super::{FileShown, Shown};
+pub(crate) use ask::ask;
 
-/// What a person sees of a notification; nothing for most of them.
-pub(crate) fn notification(notification: &Notification<'_>) -> Option<Shown> {
-    Some(match notification {
-        Notification::AgentMessageDelta(delta) => Shown::Text {
-            item: delta.item_id.clone().into_owned(),
-            delta: delta.delta.clone().into_owned(),
-        },
-        Notification::ItemStarted(event) => return started(&event.item),
-        Notification::ItemCompleted(event) => return completed(&event.item),
-        Notification::ThreadTokenUsageUpdated(usage) => {
-            let last = &usage.token_usage.last;
-            Shown::Usage {
-                input_tokens: last.input_tokens,
-                cached_input_tokens: last.cached_input_tokens,
-                output_tokens: last.output_tokens,
+use ostler_codex::thread::{Agent, Notice, ThreadUpdate, Told};
+use ostler_model::thread::{AskEnd, DeltaKind, StrayReason, Update};
+use ostler_model::{Failure, FailureClass, TurnEnd, TurnResult};
+
+use super::shown::{AgentShown, ErrorShown, Line, Shown, StepShown, TurnShown};
+use super::words;
+
+/// What a person sees of an update; nothing for a few of them.
+pub(crate) fn line(told: &ThreadUpdate) -> Option<Line> {
+    let shown = match &told.what {
+        Told::Update(update) => of_update(update)?,
+        Told::Notice(notice) => of_notice(notice)?,
+    };
+    Some(Line { agent: told.agent.as_ref().map(agent), shown })
+}
+
+fn agent(agent: &Agent) -> AgentShown {
+    AgentShown { thread: agent.thread.to_string(), name: agent.name.clone() }
+}
+
+fn of_update(update: &Update) -> Option<Shown> {
+    Some(match update {
+        Update::TurnBegan { turn } => Shown::TurnBegan { turn: turn.to_string() },
+        Update::InputQueued { .. } => {
+            Shown::Step { text: "the prompt waits for the running turn to end".to_owned() }
+        }
+        Update::InputTaken { turn, .. } => Shown::Taken { turn: turn.to_string() },
+        // The result says it, with all that is known.
+        Update::InputRefused { .. } => return None,
+        Update::ItemBegan { item, .. } => return item::began(item),
+        Update::Delta { item, kind, text, .. } => {
+            let (item, delta) = (item.to_string(), text.clone());
+            match kind {
+                DeltaKind::Message | DeltaKind::Plan => Shown::Text { item, delta },
+                DeltaKind::Reasoning => Shown::Thinking { item, delta },
+                DeltaKind::Output => Shown::Output { item, delta },
             }
         }
-        Notification::Error(notice) => Shown::Warning {
-            text: match notice.will_retry {
-                true => format!("{} (Codex tries again)", notice.error.message),
-                false => notice.error.message.clone(),
-            },
+        Update::ItemEnded { item, how, .. } => return item::ended(item, *how),
+        Update::AskOpened { ask: id, content } => Shown::Ask(Box::new(ask(id, content))),
+        Update::AskClosed { ask, how: AskEnd::Decided { decision, by } } => Shown::Answer {
+            id: ask.to_string(),
+            decision: words::decision(decision),
+            by: by.clone(),
         },
-        Notification::Warning(warning) => Shown::Warning { text: warning.message.clone() },
-        Notification::ConfigWarning(warning) => Shown::Warning { text: warning.summary.clone() },
-        Notification::TurnCompleted(event) => Shown::TurnDone {
-            status: turn_status(&event.turn),
-            error: event.turn.error.as_ref().map(|error| error.message.clone()),
+        Update::AskClosed { ask, how } => {
+            Shown::AskClosed { id: ask.to_string(), text: words::ask_end(how) }
+        }
+        Update::DecisionRefused { why, .. } => warning(&words::decision_refusal(why)),
+        Update::Usage { usage, .. } => Shown::Usage { usage: *usage },
+        Update::Plan { plan, .. } => Shown::Plan {
+            explanation: plan.explanation.clone(),
+            steps: plan
+                .steps
+                .iter()
+                .map(|step| StepShown {
+                    text: step.text.clone(),
+                    status: words::plan_status(step.status).to_owned(),
+                })
+                .collect(),
+            percent: plan.percent(),
         },
-        _ => return None,
+        Update::Diff { diff, .. } => Shown::Diff { diff: diff.clone() },
+        Update::Compacted { .. } => {
+            Shown::Step { text: "Codex summed the history up to make room".to_owned() }
+        }
+        Update::Retrying { failure, attempt, for_ms, .. } => Shown::Retrying {
+            class: failure.class.name().to_owned(),
+            message: failure.message.clone(),
+            attempt: *attempt,
+            for_ms: *for_ms,
+        },
+        Update::Stalled { quiet_ms, found, retrying, .. } => {
+            let mut text = words::finding(found);
+            if let Some(failure) = retrying {
+                text = format!("{text}; Codex is trying again after: {}", failure.message);
+            }
+            Shown::Stalled { quiet_ms: *quiet_ms, found: text }
+        }
+        Update::Stray { why: StrayReason::Duplicate, .. } => return None,
+        Update::Stray { item, .. } => return item.as_ref().and_then(item::stray),
+        Update::Disconnected { reason } => {
+            warning(&format!("the connection to Codex broke: {reason}"))
+        }
+        Update::Reconnected => Shown::Step { text: "connected to Codex again".to_owned() },
+        Update::TurnEnded { result } => Shown::TurnDone(Box::new(turn(result))),
     })
 }
 
-fn started(item: &Item<'_>) -> Option<Shown> {
-    let ItemBody::CommandExecution(command) = &item.body else { return None };
-    Some(Shown::Command {
-        item: item.id.to_string(),
-        command: command.command.clone(),
-        cwd: command.cwd.clone(),
+fn of_notice(notice: &Notice) -> Option<Shown> {
+    Some(match notice {
+        Notice::Warning { text } => warning(text),
+        // Codex reports them with every call; only what is nearly used up is worth a line.
+        Notice::RateLimits { used_percent: Some(used), .. } if *used >= NEARLY_USED_UP_PERCENT => {
+            warning(&format!("{used} % of the account's allowance is used"))
+        }
+        Notice::RateLimits { .. } => return None,
+        Notice::McpServer { name, error: Some(error), .. } => {
+            warning(&format!("MCP server {name} does not start: {error}"))
+        }
+        Notice::McpServer { error: None, .. } => return None,
+        Notice::ModelRerouted { from, to } => {
+            warning(&format!("the model {from} was replaced by {to}"))
+        }
+        Notice::Renewed { thread } => {
+            warning(&format!("Codex had forgotten the thread; its work goes on in {thread}"))
+        }
+        Notice::LeftBehind => warning("what follows is not shown: nobody read for too long"),
+        Notice::Odd { text } => warning(&format!("codex said something odd: {text}")),
     })
 }
 
-fn completed(item: &Item<'_>) -> Option<Shown> {
-    let id = item.id.to_string();
-    match &item.body {
-        ItemBody::AgentMessage(message) => {
-            Some(Shown::TextDone { item: id, text: message.text.clone() })
-        }
-        ItemBody::Reasoning(reasoning) => {
-            let text = reasoning.summary.join("\n");
-            (!text.is_empty()).then_some(Shown::Thinking { text })
-        }
-        ItemBody::CommandExecution(command) => Some(command_done(id, command)),
-        ItemBody::FileChange(change) => Some(Shown::FileChange {
-            item: id,
-            status: item_status(change.status.as_ref()),
-            files: files(change),
-        }),
+/// Below this nobody needs to hurry.
+const NEARLY_USED_UP_PERCENT: i64 = 90;
+
+fn warning(text: &str) -> Shown {
+    Shown::Warning { text: text.to_owned() }
+}
+
+pub(crate) fn turn(result: &TurnResult) -> TurnShown {
+    let (status, interrupted_by, error) = match &result.end {
+        TurnEnd::Completed => ("completed", None, None),
+        TurnEnd::Interrupted { by } => ("interrupted", Some(words::interrupter(by)), None),
+        TurnEnd::Failed { failure } => ("failed", None, Some(error(failure))),
+    };
+    TurnShown {
+        turn: result.turn.to_string(),
+        status: status.to_owned(),
+        interrupted_by,
+        error,
+        usage: result.usage,
+        retries: result.retries,
+        compacted: result.compacted,
+        elapsed_ms: result.elapsed_ms,
+    }
+}
+
+pub(crate) fn error(failure: &Failure) -> ErrorShown {
+    let resets_at = match failure.class {
+        FailureClass::UsageLimit { resets_at } => resets_at,
         _ => None,
-    }
-}
-
-fn command_done(item: String, command: &CommandExecution) -> Shown {
-    Shown::CommandDone {
-        item,
-        command: command.command.clone(),
-        status: item_status(command.status.as_ref()),
-        exit_code: command.exit_code,
-        duration_ms: command.duration_ms,
-        output: command.aggregated_output.clone().unwrap_or_default(),
-    }
-}
-
-pub(crate) fn files(change: &FileChange) -> Vec<FileShown> {
-    let shown = |file: &ostler_codex::protocol::item::body::FileUpdate| FileShown {
-        path: file.path.clone(),
-        change: file.kind.kind.clone(),
-        diff: file.diff.clone(),
     };
-    change.changes.iter().map(shown).collect()
-}
-
-/// The same file as the asks know it.
-pub(crate) fn file_diff(file: &FileShown) -> FileDiff {
-    let change = match file.change.as_str() {
-        "add" => FileChangeKind::Add,
-        "delete" => FileChangeKind::Delete,
-        "update" => FileChangeKind::Update { moved_to: None },
-        other => FileChangeKind::Other(other.to_owned()),
-    };
-    FileDiff { path: file.path.clone(), change, diff: file.diff.clone() }
-}
-
-pub(crate) fn ask(ask: &Ask) -> Shown {
-    let (what, command, cwd, files) = match &ask.kind {
-        AskKind::Command(command) => {
-            ("Codex asks to run a command", command.command.clone(), command.cwd.clone(), vec![])
-        }
-        AskKind::FileChange(change) => {
-            let files = change.files.iter().map(file_shown).collect();
-            ("Codex asks to change files", None, change.grant_root.clone(), files)
-        }
-        AskKind::Permissions(wanted) => {
-            ("Codex asks for more permissions", None, wanted.cwd.clone(), vec![])
-        }
-        AskKind::UserInput(_) => ("Codex asks you a question", None, None, vec![]),
-        AskKind::Elicitation(_) => ("a tool asks you a question", None, None, vec![]),
-        AskKind::ToolCall(_) => ("Codex asks for a tool of ours", None, None, vec![]),
-        AskKind::TokenRefresh { .. } => ("Codex asks for fresh tokens", None, None, vec![]),
-        AskKind::Other { .. } => ("Codex asks something new", None, None, vec![]),
-    };
-    Shown::Ask {
-        what: what.to_owned(),
-        command,
-        files,
-        cwd,
-        reason: ask.reason.clone(),
-        choices: ask.offers.iter().map(decision).collect(),
-    }
-}
-
-fn file_shown(file: &FileDiff) -> FileShown {
-    let change = match &file.change {
-        FileChangeKind::Add => "add",
-        FileChangeKind::Delete => "delete",
-        FileChangeKind::Update { .. } => "update",
-        FileChangeKind::Other(other) => other,
-    };
-    FileShown { path: file.path.clone(), change: change.to_owned(), diff: file.diff.clone() }
-}
-
-/// A decision in a few words, the same in text and in JSON.
-pub(crate) fn decision(decision: &Decision) -> String {
-    match decision {
-        Decision::Once => "allowed once".to_owned(),
-        Decision::Session => "allowed for this session".to_owned(),
-        Decision::Always(Remember::CommandPrefix(words)) => {
-            format!("always allowed: {}", words.join(" "))
-        }
-        Decision::Always(Remember::Host { host, allowed: true }) => {
-            format!("always allowed: {host}")
-        }
-        Decision::Always(Remember::Host { host, allowed: false }) => format!("never: {host}"),
-        Decision::Always(Remember::Tool) => "always allowed: this tool".to_owned(),
-        Decision::Deny => "denied".to_owned(),
-        Decision::Cancel => "denied, and the turn cancelled".to_owned(),
-        Decision::Grant { .. } => "granted".to_owned(),
-        Decision::Answers(_) | Decision::Form(_) | Decision::ToolResult { .. } => {
-            "answered".to_owned()
-        }
-    }
-}
-
-pub(crate) fn turn_status(turn: &Turn) -> String {
-    match &turn.status {
-        Some(TurnStatus::Completed) => "completed".to_owned(),
-        Some(TurnStatus::Interrupted) => "interrupted".to_owned(),
-        Some(TurnStatus::Failed) => "failed".to_owned(),
-        Some(TurnStatus::InProgress) => "in progress".to_owned(),
-        Some(TurnStatus::Other(word)) => word.clone(),
-        None => "unknown".to_owned(),
-    }
-}
-
-fn item_status(status: Option<&ItemStatus>) -> String {
-    match status {
-        Some(ItemStatus::Completed) => "completed".to_owned(),
-        Some(ItemStatus::Failed) => "failed".to_owned(),
-        Some(ItemStatus::Declined) => "declined".to_owned(),
-        Some(ItemStatus::Interrupted) => "interrupted".to_owned(),
-        Some(ItemStatus::InProgress) => "in progress".to_owned(),
-        Some(ItemStatus::Other(word)) => word.clone(),
-        None => "unknown".to_owned(),
+    ErrorShown {
+        class: failure.class.name().to_owned(),
+        message: failure.message.clone(),
+        details: failure.details.clone(),
+        http_status: failure.http_status,
+        resets_at,
+        advice: failure.class.advice().to_owned(),
+        evidence: failure.evidence.clone(),
     }
 }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use ostler_model::thread::{Said, ServerWanted, Signal, What};
 use ostler_model::{AskId, Failure, FailureClass, Moment, ThreadId};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::DriverSettings;
@@ -153,8 +153,10 @@ impl Actor {
             biased;
             command = self.commands.recv() => Input::Command(command),
             Some(done) = self.running.join_next() => Input::Done(done.unwrap_or_else(|error| {
-                // A decider or a tool of the caller's panicked; what waited for it has its own deadline or reason.
-                tracing::error!(%error, "work beside the driver failed");
+                // What is cancelled is no longer needed. Nothing else of ours panics, and no caller's work can.
+                if !error.is_cancelled() {
+                    tracing::error!(%error, "work beside the driver failed");
+                }
                 Done::Nothing
             })),
             delivery = self.outbox.deliver(), if holds_back => Input::Delivered(delivery),
@@ -171,8 +173,11 @@ impl Actor {
     }
 
     /// Runs something beside the loop.
-    pub(super) fn spawn(&mut self, work: impl Future<Output = Done> + Send + 'static) {
-        self.running.spawn(work);
+    pub(super) fn spawn(
+        &mut self,
+        work: impl Future<Output = Done> + Send + 'static,
+    ) -> AbortHandle {
+        self.running.spawn(work)
     }
 
     /// Takes one step of a thread's machine and performs what it wants.
@@ -217,14 +222,13 @@ impl Actor {
                 }
                 self.step(&thread, Signal::Interrupt { by });
             }
-            Command::Decide { ask, decision, by, reason } => {
-                self.decide(ask, decision, by, reason);
-            }
+            Command::Decide { thread, ask, decided } => self.decide(&thread, ask, decided),
             Command::Deciders { thread, deciders, decider } => {
                 if let Some(root) = self.root_mut(&thread) {
                     root.decider = decider;
                 }
                 for member in self.family_of(&thread) {
+                    self.dismiss_decider(&member);
                     self.step(&member, Signal::Deciders(deciders));
                 }
             }
@@ -281,10 +285,7 @@ impl Actor {
             Done::Connected(wanted, connected) => self.connected(wanted, *connected),
             Done::Reopened(thread, reopened) => self.thread_reopened(&thread, *reopened),
             Done::Child(thread, view) => self.child_known(&thread, view.map(|view| *view)),
-            Done::Decided(thread, ask, decided) => match decided {
-                Ok(Decided { decision, by, reason }) => self.decide(ask, decision, by, reason),
-                Err(reason) => self.step(&thread, Signal::DeciderFailed { ask, reason }),
-            },
+            Done::Decided(thread, ask, decided) => self.decider_decided(&thread, ask, decided),
             Done::Notice(Some(text)) => self.tell_all(&Told::Notice(Notice::Warning { text })),
             Done::Notice(None) | Done::Nothing => {}
         }

@@ -1,16 +1,19 @@
 //! Asks on their way to whoever answers, and the answers on their way back.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ostler_model::thread::{IfBusy, Signal};
 use ostler_model::{AskId, AskKind, Decision, InputId, ThreadId};
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::actor::{Actor, Done};
 use super::entry::{Entry, PendingAsk};
-use crate::protocol::reply::{ToolCallOutput, ToolCallReply};
+use super::guard::guarded;
+use crate::protocol::reply::{CurrentTimeReply, ToolCallOutput, ToolCallReply};
 use crate::protocol::{ask, parse_server_request};
-use crate::thread::{Notice, Told, TurnInput};
+use crate::thread::{Decided, Notice, Told, TurnInput};
 use crate::wire::RequestId;
 
 /// Codex gives the turn up after ten seconds; the answer must be on its way before.
@@ -19,29 +22,66 @@ const TOKENS_DEADLINE: Duration = Duration::from_secs(9);
 /// JSON-RPC's code for a failure on our side.
 const TOKENS_REFUSED: i64 = -32603;
 
+/// Codex answers a steer within milliseconds; a refusal must not hang on its reason.
+const REASON_DEADLINE: Duration = Duration::from_secs(5);
+
 impl Actor {
-    /// A caller's decision. The reason of a refusal goes into the turn, because Codex's answer has no place for it.
-    pub(super) fn decide(
-        &mut self,
-        ask: AskId,
-        decision: Decision,
-        by: String,
-        reason: Option<String>,
-    ) {
-        let Some(thread) = self.ask_owners.get(&ask).cloned() else { return };
-        let is_refusal = decision == Decision::Deny;
-        self.step(&thread, Signal::Decide { ask, decision, by });
-        if let Some(reason) = reason.filter(|_| is_refusal) {
-            self.say_reason(&thread, reason);
+    /// A caller's decision.
+    pub(super) fn decide(&mut self, watcher: &ThreadId, ask: AskId, decided: Decided) {
+        let owner = self.ask_owners.get(&ask).filter(|owner| {
+            let root = self.root_of(owner);
+            root.is_some() && root == self.root_of(watcher)
+        });
+        let thread = owner.unwrap_or(watcher).clone();
+        let Decided { decision, by, reason } = decided;
+        let reason = reason.filter(|reason| !reason.trim().is_empty());
+        if let Some(reason) = reason.filter(|_| decision == Decision::Deny)
+            && self.takes(&thread, &ask, &decision)
+        {
+            // Before the refusal, for the model may have said its last word right after it.
+            self.say_reason(&thread, &ask, reason);
         }
+        self.step(&thread, Signal::Decide { ask, decision, by });
     }
 
-    fn say_reason(&mut self, thread: &ThreadId, reason: String) {
+    /// The decision of the caller's decider. Nobody else is at this ask, so one that does not count is a refusal.
+    pub(super) fn decider_decided(
+        &mut self,
+        thread: &ThreadId,
+        ask: AskId,
+        decided: Result<Decided, String>,
+    ) {
+        let reason = match decided {
+            Ok(decided) if self.takes(thread, &ask, &decided.decision) => {
+                return self.decide(thread, ask, decided);
+            }
+            Ok(Decided { by, .. }) => format!("the ask does not take the decision of {by}"),
+            Err(reason) => reason,
+        };
+        self.step(thread, Signal::DeciderFailed { ask, reason });
+    }
+
+    fn takes(&self, thread: &ThreadId, ask: &AskId, decision: &Decision) -> bool {
+        self.threads.get(thread).is_some_and(|entry| entry.machine.takes(ask, decision))
+    }
+
+    fn say_reason(&mut self, thread: &ThreadId, ask: &AskId, reason: String) {
         let Some(root) = self.root_mut(thread) else { return };
         let content = TurnInput::text(reason);
+        if let Err(error) = content.check() {
+            tracing::warn!(%error, "the reason of a refusal cannot be said");
+            return;
+        }
         let (input, kind) = (InputId::new(Uuid::now_v7().to_string()), content.kind());
         root.inputs.insert(input.clone(), content);
-        self.step(thread, Signal::Send { input, kind, if_busy: IfBusy::Steer });
+        let told = CancellationToken::new();
+        root.reasons.insert(input.clone(), told.clone());
+        self.step(thread, Signal::Send { input: input.clone(), kind, if_busy: IfBusy::Steer });
+        // If it waits for its time, so need not the answer.
+        let waits = self.root_mut(thread).and_then(|root| root.reasons.remove(&input)).is_some();
+        if !waits && let Some(pending) = self.pending_mut(thread, ask) {
+            pending.reason_told = Some(told);
+        }
     }
 
     /// Brings an ask to the decider, if a caller has registered one; else the update is all they get.
@@ -50,17 +90,16 @@ impl Actor {
         let root = root.and_then(|root| self.threads.get(&root)).and_then(Entry::as_root);
         let Some(decider) = root.and_then(|root| root.decider.clone()) else { return };
         let Some(pending) = self.pending(thread, &ask) else { return };
-        // In a task of its own from its first line on: a panic of the caller's must not end the driver.
-        let (asked, content) = (ask.clone(), pending.content.clone());
-        let deciding = tokio::spawn(async move { (decider.0)(asked, content).await });
-        let thread = thread.clone();
-        self.spawn(async move {
-            let decided = match deciding.await {
-                Ok(decided) => decided,
-                Err(error) => Err(format!("the decider failed: {error}")),
-            };
-            Done::Decided(thread, ask, decided)
+        let (content, decided_ask, thread_id) =
+            (pending.content.clone(), ask.clone(), thread.clone());
+        let work = self.spawn(async move {
+            let id = decided_ask.clone();
+            let decided = guarded(async move { (decider.0)(id, content).await }).await;
+            let decided =
+                decided.unwrap_or_else(|panic| Err(format!("the decider panicked: {panic}")));
+            Done::Decided(thread_id, decided_ask, decided)
         });
+        self.at_work(thread, &ask, work);
     }
 
     /// Runs a tool of ours.
@@ -73,33 +112,34 @@ impl Actor {
             Some(AskKind::ToolCall(call)) => call.clone(),
             _ => return self.step(thread, no_handler),
         };
-        let (Some(pending), Some(tool)) =
-            (pending.cloned(), root.and_then(|root| root.handlers.tool(&call)).cloned())
-        else {
+        let (Some(id), Some(tool)) = (
+            pending.map(|pending| pending.id.clone()),
+            root.and_then(|root| root.handlers.tool(&call)).cloned(),
+        ) else {
             return self.step(thread, no_handler);
         };
         let Some(server) = self.server().cloned() else { return };
-        let running = tokio::spawn(async move { (tool.0)(call).await });
-        let thread = thread.clone();
-        self.spawn(async move {
-            let reply = match running.await {
+        let (served_ask, thread_id) = (ask.clone(), thread.clone());
+        let work = self.spawn(async move {
+            let ask = served_ask;
+            let reply = match guarded(async move { (tool.0)(call).await }).await {
                 Ok(reply) => reply,
-                Err(error) => {
-                    let reason = format!("the tool failed: {error}");
-                    return Done::Signal(thread, Signal::DeciderFailed { ask, reason });
+                Err(panic) => {
+                    let reason = format!("the tool panicked: {panic}");
+                    return Done::Signal(thread_id, Signal::DeciderFailed { ask, reason });
                 }
             };
             let reply = ToolCallReply {
                 content_items: reply.outputs.iter().map(ToolCallOutput::from).collect(),
                 success: reply.succeeded,
             };
-            let written = server.peer().answer(&pending.id, &reply).await;
-            let signal = match written {
+            let signal = match server.peer().answer(&id, &reply).await {
                 Ok(()) => Signal::Answered { ask },
                 Err(error) => Signal::AnswerLost { ask, reason: error.to_string() },
             };
-            Done::Signal(thread, signal)
+            Done::Signal(thread_id, signal)
         });
+        self.at_work(thread, &ask, work);
     }
 
     pub(super) fn answer(&mut self, thread: &ThreadId, ask: AskId, decision: &Decision) {
@@ -114,6 +154,10 @@ impl Actor {
         let reply = ask::answer(&request, decision, server.version());
         let thread = thread.clone();
         self.spawn(async move {
+            if let Some(told) = pending.reason_told {
+                // In time or not, the answer goes out.
+                drop(tokio::time::timeout(REASON_DEADLINE, told.cancelled()).await);
+            }
             let written = match reply {
                 Ok(reply) => server.peer().answer(&pending.id, &reply).await,
                 Err(error) => {
@@ -156,7 +200,11 @@ impl Actor {
             return self.refuse_unknown(id, "account/chatgptAuthTokens/refresh".to_owned());
         };
         self.spawn(async move {
-            let tokens = tokio::time::timeout(TOKENS_DEADLINE, source.refresh(account)).await;
+            let refreshed = guarded(async move { source.refresh(account).await });
+            // The words of a panic are not repeated: they may hold what they were about.
+            let tokens = tokio::time::timeout(TOKENS_DEADLINE, refreshed)
+                .await
+                .map(|tokens| tokens.unwrap_or_else(|_| Err("their source panicked".to_owned())));
             let (reason, refusal) = match tokens {
                 Ok(Ok(tokens)) => {
                     let written = server.peer().answer(&id, &tokens).await;
@@ -170,6 +218,38 @@ impl Actor {
         });
     }
 
+    /// Codex was set up to ask its client for the time (`features.current_time_reminder`, 0.142.5 and later).
+    pub(super) fn tell_time(&mut self, id: RequestId) {
+        let Some(server) = self.server().cloned() else { return };
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = CurrentTimeReply {
+            current_time_at: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        };
+        self.spawn(async move {
+            // If the connection ended, so did the question.
+            drop(server.peer().answer(&id, &now).await);
+            Done::Nothing
+        });
+    }
+
+    /// The decider that was at the asks of this thread has nothing more to say about them.
+    pub(super) fn dismiss_decider(&mut self, thread: &ThreadId) {
+        let Some(entry) = self.threads.get_mut(thread) else { return };
+        let is_people = |ask: &&mut PendingAsk| !matches!(ask.content.kind, AskKind::ToolCall(_));
+        entry.asks.values_mut().filter(is_people).for_each(PendingAsk::dismiss);
+    }
+
+    fn at_work(&mut self, thread: &ThreadId, ask: &AskId, work: AbortHandle) {
+        if let Some(pending) = self.pending_mut(thread, ask) {
+            pending.dismiss();
+            pending.work = Some(work);
+        }
+    }
+
+    fn pending_mut(&mut self, thread: &ThreadId, ask: &AskId) -> Option<&mut PendingAsk> {
+        self.threads.get_mut(thread)?.asks.get_mut(ask)
+    }
+
     fn pending(&self, thread: &ThreadId, ask: &AskId) -> Option<&PendingAsk> {
         self.threads.get(thread)?.asks.get(ask)
     }
@@ -177,7 +257,9 @@ impl Actor {
     pub(super) fn forget_ask(&mut self, thread: &ThreadId, ask: &AskId) {
         self.ask_owners.remove(ask);
         if let Some(entry) = self.threads.get_mut(thread) {
-            entry.asks.remove(ask);
+            if let Some(mut pending) = entry.asks.remove(ask) {
+                pending.dismiss();
+            }
         }
     }
 }

@@ -1,14 +1,14 @@
 //! What callers want of the driver.
 
 use ostler_model::thread::{Deciders, IfBusy};
-use ostler_model::{AskId, Decision, Failure, InputId, ThreadId};
+use ostler_model::{AskId, Failure, InputId, ThreadId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{ConnectError, ThreadOptions};
 use crate::app_server::AppServer;
 use crate::thread::open::OpenedThread;
 use crate::thread::settings::ThreadSettings;
-use crate::thread::{Decider, ThreadUpdate, TurnInput, TurnOutcome};
+use crate::thread::{Decided, Decider, ThreadUpdate, TurnInput, TurnOutcome};
 
 pub(crate) type Outcome = Result<TurnOutcome, Failure>;
 
@@ -34,11 +34,10 @@ pub(crate) enum Command {
         idle: oneshot::Sender<()>,
     },
     Decide {
+        /// The one whose watcher is told if the decision does not count.
+        thread: ThreadId,
         ask: AskId,
-        decision: Decision,
-        by: String,
-        /// Put into the turn after a refusal, because Codex's answer has no place for a reason.
-        reason: Option<String>,
+        decided: Decided,
     },
     Deciders {
         thread: ThreadId,
@@ -61,10 +60,11 @@ impl Command {
         match self {
             Self::Send { thread, .. }
             | Self::Interrupt { thread, .. }
+            | Self::Decide { thread, .. }
             | Self::Deciders { thread, .. }
             | Self::ChangeSettings { thread, .. }
             | Self::Forget { thread, .. } => Some(thread),
-            Self::Connect { .. } | Self::Adopt(_) | Self::Decide { .. } => None,
+            Self::Connect { .. } | Self::Adopt(_) => None,
         }
     }
 }

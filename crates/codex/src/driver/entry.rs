@@ -5,6 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use ostler_model::thread::{Limits, Machine, Update};
 use ostler_model::{Ask, AskId, FailureClass, InputId, Message, ThreadId, TurnId, TurnResult};
 use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::command::{Adopt, History, Outcome};
 use super::echo;
@@ -13,6 +15,7 @@ use super::missed::ToldItems;
 use super::outbox::Watcher;
 use super::remembered::Remembered;
 use crate::protocol::CodexVersion;
+use crate::protocol::request::turn::{CollaborationMode, CollaborationSettings, Mode};
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Agent, Decider, ThreadHandlers, TurnInput, TurnOutcome};
 use crate::wire::{Call, RequestId};
@@ -41,10 +44,13 @@ pub(super) enum Role {
 pub(super) struct Root {
     pub(super) settings: ThreadSettings,
     pub(super) limits: Limits,
+    pub(super) used: UsedModel,
     pub(super) handlers: ThreadHandlers,
     pub(super) decider: Option<Decider>,
     pub(super) watcher: Watcher,
     pub(super) inputs: HashMap<InputId, TurnInput>,
+    /// Inputs that are the reason of an answer, which waits for them.
+    pub(super) reasons: HashMap<InputId, CancellationToken>,
     pub(super) waiters: HashMap<InputId, oneshot::Sender<Outcome>>,
     /// Those who wait for the thread to be at rest.
     pub(super) idle_waiters: Vec<oneshot::Sender<()>>,
@@ -56,6 +62,31 @@ pub(super) struct Root {
     pub(super) remembered: Option<Remembered>,
 }
 
+/// The model of a thread as Codex knows it: what a turn changes stays for later ones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct UsedModel {
+    pub(super) model: Option<String>,
+    effort: Option<String>,
+}
+
+impl UsedModel {
+    pub(super) fn with(&self, input: &TurnInput) -> Self {
+        Self {
+            model: input.model.clone().or_else(|| self.model.clone()),
+            effort: input.effort.clone().or_else(|| self.effort.clone()),
+        }
+    }
+
+    /// A mode comes with a model and an effort, which count instead of those of the turn.
+    pub(super) fn mode(&self, mode: Mode) -> Option<CollaborationMode> {
+        let settings = CollaborationSettings {
+            model: self.model.clone()?,
+            reasoning_effort: self.effort.clone(),
+        };
+        Some(CollaborationMode { mode, settings })
+    }
+}
+
 /// A question of Codex that waits for an answer.
 #[derive(Debug, Clone)]
 pub(super) struct PendingAsk {
@@ -64,20 +95,39 @@ pub(super) struct PendingAsk {
     /// The connection it came on; on another one the id means nothing.
     pub(super) epoch: u64,
     pub(super) content: Ask,
+    /// The decider or the tool that is at it.
+    pub(super) work: Option<AbortHandle>,
+    /// Ends when the reason for the answer has reached Codex, or could not.
+    pub(super) reason_told: Option<CancellationToken>,
+}
+
+impl PendingAsk {
+    pub(super) fn new(id: RequestId, call: Call, epoch: u64, content: Ask) -> Self {
+        Self { id, call, epoch, content, work: None, reason_told: None }
+    }
+
+    /// Whoever is at it need not go on.
+    pub(super) fn dismiss(&mut self) {
+        if let Some(work) = self.work.take() {
+            work.abort();
+        }
+    }
 }
 
 impl Entry {
     pub(super) fn root(adopt: Adopt) -> (Self, oneshot::Sender<()>) {
-        let Adopt { on, settings, options, updates, history, adopted, .. } = adopt;
+        let Adopt { on, opened, settings, options, updates, history, adopted } = adopt;
         let machine = Machine::new(options.limits.clone(), echo(on.server.version()));
         let remembered = settings.ephemeral.then(Remembered::default);
         let root = Root {
             settings,
             limits: options.limits,
+            used: UsedModel { model: opened.model, effort: opened.effort },
             handlers: options.handlers,
             decider: None,
             watcher: Watcher::new(updates, options.patience),
             inputs: HashMap::new(),
+            reasons: HashMap::new(),
             waiters: HashMap::new(),
             idle_waiters: Vec::new(),
             outcomes: VecDeque::new(),

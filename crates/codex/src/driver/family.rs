@@ -11,7 +11,7 @@ use ostler_model::ThreadId;
 use ostler_model::thread::Signal;
 
 use super::actor::{Actor, Done};
-use super::entry::{Entry, Role, Root};
+use super::entry::{Entry, PendingAsk, Role, Root};
 use crate::peer::Event;
 use crate::protocol::request::thread_history::ThreadRead;
 use crate::protocol::thread::Thread as ThreadView;
@@ -145,7 +145,9 @@ impl Actor {
         let family = self.family_of(thread);
         self.unsubscribe(thread);
         for member in &family {
-            self.threads.remove(member);
+            if let Some(mut entry) = self.threads.remove(member) {
+                entry.asks.values_mut().for_each(PendingAsk::dismiss);
+            }
             self.ask_owners.retain(|_, owner| owner != member);
         }
         self.outbox.forget(thread);

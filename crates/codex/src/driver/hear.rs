@@ -56,8 +56,12 @@ impl Actor {
 
     fn hear_request(&mut self, id: RequestId, call: Call) {
         let request = parse_server_request(&call.method, call.params_json());
-        if let ServerRequest::TokenRefresh(request) = request {
-            return self.refresh_tokens(id, request.previous_account_id);
+        match request {
+            ServerRequest::TokenRefresh(request) => {
+                return self.refresh_tokens(id, request.previous_account_id);
+            }
+            ServerRequest::CurrentTime(_) => return self.tell_time(id),
+            _ => {}
         }
         let content = ask::ask(&request);
         let Some(thread) = content.thread.clone() else {
@@ -73,7 +77,7 @@ impl Actor {
         let turn = content.turn.clone();
         self.ask_owners.insert(ask.clone(), thread.clone());
         if let Some(entry) = self.threads.get_mut(&thread) {
-            let pending = PendingAsk { id, call, epoch: self.epoch, content: content.clone() };
+            let pending = PendingAsk::new(id, call, self.epoch, content.clone());
             entry.asks.insert(ask.clone(), pending);
         }
         let what = What::Asked { ask, content: Box::new(content) };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ostler_model::thread::{Effect, GiveFailure, Signal, Update};
 use ostler_model::{Failure, FailureClass, InputId, ThreadId, TurnEnd, TurnId};
+use tokio_util::sync::CancellationToken;
 
 use super::actor::{Actor, Done};
 use super::look::look;
@@ -38,9 +39,20 @@ impl Actor {
         let Some(root) = self.threads.get(thread).and_then(|entry| entry.as_root()) else { return };
         let Some(content) = root.inputs.get(&input).cloned() else { return };
         let settings = root.settings.clone();
+        let used = root.used.with(&content);
         let Some(server) = self.server().cloned() else {
             return self.not_sent(thread, input);
         };
+        if content.mode.is_some() && used.model.is_none() {
+            let text = "codex did not say which model the thread uses, and a mode needs one; name the model";
+            let why = GiveFailure::Refused(Failure::new(FailureClass::BadRequest, text));
+            let done = Done::Signal(thread.clone(), Signal::GiveFailed { input, why });
+            self.spawn(async { done });
+            return;
+        }
+        if let Some(root) = self.root_mut(thread) {
+            root.used = used.clone();
+        }
         let thread = thread.clone();
         self.spawn(async move {
             let given = match content.content.clone() {
@@ -48,6 +60,7 @@ impl Actor {
                     let start = settings.turn_start(thread.clone(), parts);
                     let start = TurnStart {
                         client_user_message_id: Some(input.to_string()),
+                        collaboration_mode: content.mode.and_then(|mode| used.mode(mode)),
                         ..content.apply(start)
                     };
                     server.call(&start).await.map(|started| started.turn.id)
@@ -82,9 +95,13 @@ impl Actor {
             input: parts,
             client_user_message_id: Some(input.to_string()),
         };
+        let told = self.root_mut(thread).and_then(|root| root.reasons.remove(&input));
+        let told = told.map(CancellationToken::drop_guard);
         let thread = thread.clone();
         self.spawn(async move {
-            let signal = match server.call(&steer).await {
+            let steered = server.call(&steer).await;
+            drop(told);
+            let signal = match steered {
                 Ok(_) => Signal::Steered { input },
                 Err(error) => Signal::GiveFailed { input, why: give_failure(error) },
             };

@@ -125,10 +125,11 @@ impl Actor {
         let thread = thread.clone();
         let turn = self.threads.get(&thread).and_then(|entry| entry.machine.turn().cloned());
         let Some(root) = self.root_mut(&thread) else {
-            return self.spawn(async move {
+            self.spawn(async move {
                 let rejoined = rejoin_agent(&server, &thread).await;
                 Done::Reopened(thread, Box::new(rejoined))
             });
+            return;
         };
         let before = Before {
             turn,

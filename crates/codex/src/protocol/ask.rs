@@ -259,7 +259,7 @@ fn legacy_command(request: &LegacyCommandApproval) -> Ask {
         item: request.call_id.clone(),
         reason: request.reason.clone(),
         kind: AskKind::Command(CommandAsk {
-            command: Some(request.command.join(" ")),
+            command: Some(request.command_line()),
             cwd: request.cwd.clone(),
             ..CommandAsk::default()
         }),

@@ -1,5 +1,6 @@
 //! The two approval requests of the time before threads. Every version still lists them, none was seen to send them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ostler_model::ask::{FileChangeKind, FileDiff};
@@ -67,6 +68,22 @@ pub struct LegacyCommandApproval {
     pub cwd: Option<String>,
     #[serde(default, deserialize_with = "lenient::option")]
     pub reason: Option<String>,
+}
+
+impl LegacyCommandApproval {
+    /// The words as a shell would take them, so that a person sees where each ends.
+    pub fn command_line(&self) -> String {
+        let words: Vec<_> = self.command.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    }
+}
+
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=+,@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
 }
 
 /// An answer to a legacy approval, as Codex spells it.

@@ -89,12 +89,13 @@ impl Thread {
         drop(done.await);
     }
 
-    /// Answers an ask of this thread or of a sub-agent of it. The first answer that the ask takes counts.
-    pub async fn answer(&self, ask: AskId, Decided { decision, by, reason }: Decided) {
-        self.say(Command::Decide { ask, decision, by, reason }).await;
+    /// Answers an ask of this thread or of a sub-agent of it. The first answer that the ask takes counts; of any other
+    /// an update says why it does not.
+    pub async fn answer(&self, ask: AskId, decided: Decided) {
+        self.say(Command::Decide { thread: self.id().clone(), ask, decided }).await;
     }
 
-    /// Lets this decider answer all asks from now on, those that wait included.
+    /// Lets this decider answer all asks from now on, those that wait included. Whoever was at one of them is dismissed.
     pub async fn decide_with(&self, decider: Decider) {
         self.set_deciders(Deciders::Present, Some(decider)).await;
     }
@@ -104,7 +105,7 @@ impl Thread {
         self.set_deciders(Deciders::Nobody, None).await;
     }
 
-    /// Lets asks wait until somebody answers.
+    /// Dismisses the decider and lets asks wait until somebody answers.
     pub async fn await_decider(&self) {
         self.set_deciders(Deciders::Awaited, None).await;
     }

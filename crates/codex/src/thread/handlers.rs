@@ -14,17 +14,18 @@ use ostler_model::{Ask, AskId, Decision};
 pub struct Decided {
     pub decision: Decision,
     pub by: String,
-    /// Why not; put into the turn after a refusal.
+    /// Why not: put into the turn before a refusal, because Codex's answer has no place for it.
     pub reason: Option<String>,
 }
 
-/// Decides asks. An error, like a panic, is a refusal whose reason everybody sees.
+/// Decides asks. An error, like a panic or a decision that the ask does not take, is a refusal whose reason everybody
+/// sees. The future is dropped as soon as the ask needs no decision any more, so a prompt can be taken away with it.
 #[derive(Clone)]
 pub struct Decider(pub(crate) Arc<Decide>);
 
 type Decide = dyn Fn(AskId, Ask) -> BoxFuture<'static, Result<Decided, String>> + Send + Sync;
 
-/// Runs one tool of ours.
+/// Runs one tool of ours. The future is dropped if the turn ends before it.
 #[derive(Clone)]
 pub struct ToolHandler(
     pub(crate) Arc<dyn Fn(ToolCallAsk) -> BoxFuture<'static, ToolReply> + Send + Sync>,

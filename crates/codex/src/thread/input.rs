@@ -4,7 +4,7 @@ use ostler_model::thread::InputKind;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::protocol::request::turn::{ReviewTarget, TurnStart};
+use crate::protocol::request::turn::{Mode, ReviewTarget, TurnStart};
 use crate::protocol::user_input::UserInput;
 
 /// Codex's own limit, summed over all texts of an input (0.130.0 to 0.166.0).
@@ -18,6 +18,8 @@ pub struct TurnInput {
     pub model: Option<String>,
     /// From this turn on: Codex keeps it for later turns.
     pub effort: Option<String>,
+    /// From this turn on: Codex keeps it for later turns, until the thread is opened again.
+    pub mode: Option<Mode>,
     /// The JSON schema that the final answer must fit, for this turn only.
     pub output_schema: Option<Value>,
 }
@@ -54,7 +56,7 @@ impl TurnInput {
     }
 
     pub fn new(content: TurnContent) -> Self {
-        Self { content, model: None, effort: None, output_schema: None }
+        Self { content, model: None, effort: None, mode: None, output_schema: None }
     }
 
     /// Codex 0.130.0 takes an empty input and then neither begins nor ends a turn.

@@ -19,7 +19,8 @@ use ostler_codex::protocol::request::thread_history::{
     ThreadRevert, ThreadRollback, ThreadSortKey, ThreadSourceKind, ThreadTurnsList,
 };
 use ostler_codex::protocol::request::turn::{
-    ReasoningSummary, ReviewStart, ReviewTarget, TurnInterrupt, TurnStart, TurnSteer,
+    CollaborationMode, CollaborationSettings, Mode, ReasoningSummary, ReviewStart, ReviewTarget,
+    TurnInterrupt, TurnStart, TurnSteer,
 };
 use ostler_codex::protocol::settings::{SandboxMode, SandboxPolicy};
 use ostler_codex::protocol::user_input::UserInput;
@@ -226,6 +227,13 @@ fn turns(sent: &mut Outbox) {
                 summary: Some(summary),
                 service_tier: Some(text()),
                 output_schema: Some(json!({})),
+                collaboration_mode: Some(CollaborationMode {
+                    mode: [Mode::Plan, Mode::Default][index % 2],
+                    settings: CollaborationSettings {
+                        model: text(),
+                        reasoning_effort: Some(text()),
+                    },
+                }),
             });
         }
     }

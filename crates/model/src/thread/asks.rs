@@ -3,7 +3,7 @@
 use super::effect::{AskEnd, DecisionRefusal, Effect, StrayReason, Update, Withdrawal};
 use super::machine::Machine;
 use super::signal::Deciders;
-use crate::ask::{Ask, AskKind};
+use crate::ask::{Ask, AskKind, ElicitationWant};
 use crate::decision::Decision;
 use crate::id::AskId;
 use crate::moment::Moment;
@@ -37,6 +37,10 @@ impl OpenAsk {
         matches!(self.phase, AskPhase::People)
     }
 
+    pub(super) fn takes(&self, decision: &Decision) -> bool {
+        self.is_for_people() && self.content.takes(decision)
+    }
+
     /// An MCP server may ask outside of any turn, and then waits whatever turns come and go.
     fn outlives_turns(&self) -> bool {
         self.content.turn.is_none() && matches!(self.content.kind, AskKind::Elicitation(_))
@@ -55,6 +59,11 @@ impl Machine {
             && let Some(files) = self.known_files(item)
         {
             change.files = files.to_vec();
+        }
+        if let (AskKind::Elicitation(elicitation), None) = (&content.kind, &content.item)
+            && let ElicitationWant::ToolApproval { .. } = elicitation.want
+        {
+            content.item = self.open_call_of(&elicitation.server).cloned();
         }
         let filed = match content.turn.clone() {
             Some(turn) => self.file(now, Some(&turn), out),

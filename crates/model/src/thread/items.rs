@@ -9,7 +9,7 @@ use super::turns::Turn;
 use crate::ask::FileDiff;
 use crate::failure::Failure;
 use crate::id::{ItemId, TurnId};
-use crate::item::{AgentMessage, Item, ItemBody, ItemEnd, MessagePhase, Outcome};
+use crate::item::{AgentMessage, Item, ItemBody, ItemEnd, MessagePhase, Outcome, ToolPlace};
 use crate::moment::Moment;
 
 /// An item that has begun, with the text that came in pieces.
@@ -141,6 +141,20 @@ impl Machine {
             ItemBody::FileChange(change) => Some(&change.files),
             _ => None,
         }
+    }
+
+    /// The call of this MCP server that is under way, if it is the only one: the question whether a tool may be called
+    /// does not name the call (0.130.0 to 0.166.0).
+    pub(super) fn open_call_of(&self, server: &str) -> Option<&ItemId> {
+        let open = self.turn.iter().flat_map(|turn| &turn.open);
+        let mut calls = open.filter(|open| match &open.item.body {
+            ItemBody::ToolCall(call) => {
+                matches!(&call.place, ToolPlace::Mcp { server: place } if place == server)
+            }
+            _ => false,
+        });
+        let only = calls.next()?;
+        calls.next().is_none().then_some(&only.item.id)
     }
 
     pub(super) fn diff(

@@ -12,6 +12,7 @@ use super::liveness::Looking;
 use super::signal::{Deciders, Said, Signal, What};
 use super::turns::Turn;
 use super::views::KnownTexts;
+use crate::decision::Decision;
 use crate::id::{AskId, TurnId};
 use crate::moment::Moment;
 use crate::usage::Tally;
@@ -133,6 +134,11 @@ impl Machine {
 
     pub fn deciders(&self) -> Deciders {
         self.deciders
+    }
+
+    /// Whether this decision of a person would count now.
+    pub fn takes(&self, ask: &AskId, decision: &Decision) -> bool {
+        self.asks.get(ask).is_some_and(|ask| ask.takes(decision))
     }
 
     pub fn open_asks(&self) -> impl Iterator<Item = &AskId> {

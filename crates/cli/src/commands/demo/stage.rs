@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use ostler_codex::keeper::environment::EnvironmentRule;
-use ostler_codex::keeper::{self, Condition, Found, KeeperError, Record, StartKeeper, StopMode};
+use ostler_codex::keeper::{self, Condition, Found, StartKeeper, StopMode};
+use ostler_codex::protocol::approval_policy::ApprovalPolicy;
+use ostler_codex::protocol::settings::SandboxPolicy;
+use ostler_codex::thread::settings::ThreadSettings;
 use ostler_scripted_model::{ProviderLimits, Script, ScriptedModel};
-use tokio::time::timeout;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::bench::Bench;
 use crate::commands::keeper::READY_DEADLINE;
@@ -32,10 +32,6 @@ const RIGHT_SIGN: &str = "Welcome to the Ostler Inn\nFresh horses, warm beds, ho
 /// Demos that are kept to be looked at, this one included. Each holds a Codex home of about 2 MB.
 const KEPT_DEMOS: usize = 3;
 
-/// A start takes 0.1 s and up to seconds on a busy machine. One that was dropped in the middle could leave a keeper
-/// that is not yet in its own record; after this long it surely is.
-const START_PATIENCE: Duration = Duration::from_secs(5);
-
 pub(super) struct Codex {
     pub(super) path: PathBuf,
     pub(super) version: String,
@@ -45,8 +41,6 @@ pub(super) struct Stage {
     folder: PathBuf,
     /// The folder that holds one folder per keeper.
     root: PathBuf,
-    /// A keeper that is being started. In a task of its own, so that an interrupted demo can wait for what becomes of it.
-    starting: Option<AbortOnDropHandle<Result<Record, KeeperError>>>,
     /// Answers Codex until the demo ends.
     _model: ScriptedModel,
 }
@@ -72,7 +66,7 @@ impl Stage {
         let model = ScriptedModel::start(script).map_err(|error| broken(&error))?;
         let config = model.codex_config(&ProviderLimits::default());
         screen.step(format!("scripted model on {}", model.base_url()));
-        let stage = Self { folder, root, starting: None, _model: model };
+        let stage = Self { folder, root, _model: model };
         write_files(&stage.workspace(), &stage.codex_home(), &config).map_err(|error| {
             let message = format!("cannot set up {}: {error}", stage.folder.display());
             Failure::new(Exit::Failed, message).hint("is the disk full? `ostler doctor` looks")
@@ -81,8 +75,9 @@ impl Stage {
         Ok(stage)
     }
 
-    pub(super) async fn start_keeper(&mut self, codex: Codex) -> Result<Found, Failure> {
-        let start = keeper::start(StartKeeper {
+    /// How the demo's app-server is started.
+    pub(super) fn keeper(&self, codex: Codex) -> Result<StartKeeper, Failure> {
+        Ok(StartKeeper {
             root: self.root.clone(),
             program: own_program()?,
             codex: codex.path,
@@ -94,34 +89,21 @@ impl Stage {
             },
             extra_arguments: Vec::new(),
             ready_deadline: READY_DEADLINE,
-        });
-        let starting = self.starting.insert(AbortOnDropHandle::new(tokio::spawn(start)));
-        let started = starting.await;
-        self.starting = None;
-        let record = started.map_err(|error| {
-            Failure::new(Exit::Failed, format!("the start of the keeper ended early: {error}"))
-        })??;
-        Ok(keeper::find(&self.root, record.id.as_str())?)
+        })
     }
 
-    /// Ends the keeper of this demo and all below it, also one that is only being started, and takes its folder away
-    /// unless it is to be looked at.
-    pub(super) async fn clear(&mut self, keep_folder: bool) -> Result<(), Failure> {
-        if let Some(starting) = self.starting.take()
-            && timeout(START_PATIENCE, starting).await.is_err()
-        {
-            tracing::debug!("the keeper's start was given up");
+    /// Codex may write in the workspace and must ask before each command.
+    pub(super) fn settings(&self) -> ThreadSettings {
+        ThreadSettings {
+            sandbox: SandboxPolicy::WorkspaceWrite {
+                writable_roots: Vec::new(),
+                network_access: false,
+                exclude_tmpdir_env_var: false,
+                exclude_slash_tmp: false,
+            },
+            approval_policy: ApprovalPolicy::Untrusted,
+            ..ThreadSettings::new(self.workspace().display().to_string())
         }
-        let home = self.codex_home();
-        for found in keeper::list(&self.root)? {
-            if codex_home(&found) == Some(home.as_path()) {
-                keeper::stop(&found, StopMode::Now).await?;
-                if !keep_folder {
-                    keeper::remove(&found)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn workspace(&self) -> PathBuf {

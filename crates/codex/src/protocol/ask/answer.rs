@@ -21,8 +21,11 @@ use crate::protocol::server_request::{
 };
 use crate::protocol::versions::{CodexVersion, R0_166_0};
 
-/// What the model is told when a tool of ours, or a legacy approval, is refused.
+/// What the model is told when a legacy approval is refused.
 const REFUSED: &str = "refused by the user";
+
+/// What the model is told of a tool of ours that failed, or whose turn was over.
+const NOT_RUN: &str = "the tool could not be run";
 
 /// A decision has no place in the answer to this request.
 #[derive(Debug, thiserror::Error)]
@@ -188,7 +191,7 @@ fn tool_call(decision: &Decision) -> Result<ToolCallReply, AnswerError> {
             success: *succeeded,
         }),
         Decision::Deny => Ok(ToolCallReply {
-            content_items: vec![ToolCallOutput::InputText { text: REFUSED.to_owned() }],
+            content_items: vec![ToolCallOutput::InputText { text: NOT_RUN.to_owned() }],
             success: false,
         }),
         _ => Err(AnswerError::NotOffered),

@@ -48,6 +48,33 @@ pub struct TurnStart {
     /// A JSON schema that the final answer must follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
+    /// Counts instead of `model` and `effort`; needs `experimentalApi`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collaboration_mode: Option<CollaborationMode>,
+}
+
+/// How the model works with the person, and the model to which that applies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CollaborationMode {
+    pub mode: Mode,
+    pub settings: CollaborationSettings,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    Default,
+    /// The model asks, plans and changes nothing.
+    Plan,
+}
+
+/// Spelt unlike everything else. Without instructions of its own a mode has Codex's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CollaborationSettings {
+    pub model: String,
+    /// Without it, the model's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
 }
 
 impl TurnStart {
@@ -66,6 +93,7 @@ impl TurnStart {
             summary: None,
             service_tier: None,
             output_schema: None,
+            collaboration_mode: None,
         }
     }
 }

@@ -182,6 +182,16 @@ pub(super) const REQUESTS: &[Message] = &[
             sometimes("summary", Words(&["auto", "concise", "detailed", "none"])),
             SERVICE_TIER,
             sometimes("outputSchema", Any),
+            sometimes(
+                "collaborationMode",
+                Object(&[
+                    always("mode", Words(&["default", "plan"])),
+                    always(
+                        "settings",
+                        Object(&[always("model", Text), sometimes("reasoning_effort", Text)]),
+                    ),
+                ]),
+            ),
         ],
     ),
     asked(

@@ -209,7 +209,7 @@ fn a_tool_of_ours_returns_its_output_or_says_it_was_refused() {
                 "success": true,
             }),
             json!({
-                "contentItems": [{"type": "inputText", "text": "refused by the user"}],
+                "contentItems": [{"type": "inputText", "text": "the tool could not be run"}],
                 "success": false,
             }),
         ]
