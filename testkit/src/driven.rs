@@ -36,10 +36,15 @@ pub struct DrivenThread {
 impl Stage {
     /// Drives the app-server of this keeper; another one is started if it is gone.
     pub async fn drive(&self, codex: &KeptCodex) -> Result<Driven> {
+        self.drive_with(codex, DriverSettings::default()).await
+    }
+
+    /// The same with settings of the driver's.
+    pub async fn drive_with(&self, codex: &KeptCodex, settings: DriverSettings) -> Result<Driven> {
         let keeper: KeeperId = codex.found.folder.id().clone();
         let connector = KeeperConnector::new(self.start_keeper()?, PeerSettings::default());
         let connector = Arc::new(connector.at(keeper));
-        let (driver, task) = Driver::start(connector.clone(), DriverSettings::default()).await?;
+        let (driver, task) = Driver::start(connector.clone(), settings).await?;
         Ok(Driven { driver, connector, task })
     }
 
