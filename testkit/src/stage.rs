@@ -146,7 +146,8 @@ impl Stage {
         self.keep(self.start_keeper_of(codex_binary(version)?)?).await
     }
 
-    async fn keep(&self, start: StartKeeper) -> Result<KeptCodex> {
+    /// Starts an app-server as described by [`Self::start_keeper`], with what the test has changed there.
+    pub async fn keep(&self, start: StartKeeper) -> Result<KeptCodex> {
         let root = start.root.clone();
         let record = keeper::start(start).await?;
         let found = keeper::find(&root, record.id.as_str())?;

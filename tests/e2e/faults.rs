@@ -1,88 +1,104 @@
-//! What becomes of a turn when the model fails, for every way in which the scripted model can fail.
+//! What becomes of a turn when the model fails, for every way in which the scripted model can fail: it ends within its
+//! time, as what it is, and never as a success.
 
 mod table;
+mod told;
+mod world;
 
-use std::time::Duration;
+use std::sync::Arc;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
-use ostler_codex::protocol::Notification;
-use ostler_codex::protocol::approval_policy::ApprovalPolicy;
-use ostler_codex::protocol::request::thread_history::ThreadRead;
-use ostler_codex::protocol::request::turn::TurnInterrupt;
-use ostler_codex::protocol::settings::SandboxMode;
-use ostler_codex::protocol::words::{ThreadState, TurnStatus};
-use ostler_codex::thread::failure::failure_just_now;
-use ostler_model::{FailureClass, ThreadId};
-use ostler_scripted_model::{Answer, Conversation, Fault, Plays, ProviderLimits, Script};
-use ostler_testkit::{Client, KeptCodex, Stage};
+use ostler_codex::driver::DriverSettings;
+use ostler_codex::thread::TurnInput;
+use ostler_model::thread::{Finding, IfBusy, Limits, OnStall, SeenState, Update};
+use ostler_model::{FailureClass, Interrupter, TurnEnd};
+use ostler_scripted_model::Fault;
 use rstest::rstest;
 
-use crate::text;
 use table::{Case, cases};
-
-/// One try each, so that the table says what Codex makes of a failure and not how patient it is. The idle time is
-/// the shortest that a stream on a busy machine never has by accident.
-const LIMITS: ProviderLimits =
-    ProviderLimits { request_max_retries: 0, stream_max_retries: 0, stream_idle_timeout_ms: 2000 };
-
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What became of a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Ending {
-    Completes,
-    Fails(FailureClass),
-    /// It was still at work when looked at, and had to be interrupted.
-    NeverEndsByItself,
-}
-
-/// When a turn that never ends is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    /// When Codex says that it tries again.
-    AtRetryNotice,
-    /// When the model has the request, which is the last that anybody hears of it.
-    AtRequest,
-}
+use told::{End, Told, completes, fails, tries_forever};
+use world::{STALL_AFTER, WELL, WELL_ANSWER, World, short_limits, stage};
 
 #[rstest]
 #[tokio::test]
 async fn every_fault_has_its_class(#[values("0.130.0", "0.142.5", "0.166.0")] version: &str) {
     let cases = cases(version);
-    let mut world = World::set(version, &cases).await;
-    let mut differ = Vec::new();
-    for case in &cases {
-        let ending = match case.look {
-            None => world.ending(&case.prompt).await,
-            Some(look) => world.unending(&case.prompt, look).await,
-        };
-        if ending != case.ending {
-            differ.push((&case.prompt, ending, &case.ending));
-        }
-        // `refuse` leaves the model's door closed.
+    let world = Arc::new(World::set(version, &cases).await);
+    let (last, first): (Vec<_>, Vec<_>) = cases.into_iter().partition(Case::touches_others);
+    let mut played = world.play_all(first).await;
+    for case in last {
+        let (told, result) = world.play(&case.prompt, case.limits()).await;
+        played.push((case, told, result));
         world.stage.model().accept_connections().await.unwrap();
     }
-    assert!(differ.is_empty(), "prompt, found, expected: {differ:#?}");
+
+    let wrong = played.iter().filter(|(case, told, _)| *told != case.told);
+    let wrong: Vec<_> = wrong.map(|(case, told, _)| (&case.prompt, told, &case.told)).collect();
+    assert!(wrong.is_empty(), "prompt, found, expected: {wrong:#?}");
+    // All failures come with what the app-server wrote last, and that was mostly about the broken streams of others.
+    let failures = played.iter().filter_map(|(case, _, result)| Some((case, result.failure()?)));
+    let misled = failures.filter(|(case, failure)| {
+        let evidence = failure.evidence.as_deref().unwrap();
+        case.told.retried.is_empty() && evidence.contains("stream disconnected")
+    });
+    assert_ne!(misled.count(), 0);
     // Codex is none the worse for it.
-    assert_eq!(world.ending("all is well").await, Ending::Completes);
-    world.client.close().await;
+    assert_eq!(world.play(WELL, Limits::default()).await.0, completes(WELL_ANSWER));
+}
+
+/// Unless the caller wants it otherwise, a turn that stands still goes on, and can be ended.
+#[rstest]
+#[tokio::test]
+async fn a_turn_that_stands_still_is_told_of(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let cases: Vec<_> = cases(version).into_iter().filter(Case::never_ends_by_itself).collect();
+    assert_ne!(cases.len(), 0);
+    let world = World::set(version, &cases).await;
+    for case in cases {
+        let mut thread = world.thread(short_limits(OnStall::Warn)).await;
+        let ticket = thread.thread.send(TurnInput::text(&case.prompt), IfBusy::Fail).await.unwrap();
+        let is_stalled = |update: &Update| match update {
+            Update::Stalled { quiet_ms, found, .. } => Some((*quiet_ms, found.clone())),
+            _ => None,
+        };
+        let (quiet_ms, found) = thread.until("word of the stall", is_stalled).await.unwrap();
+        assert!(u128::from(quiet_ms) >= STALL_AFTER.as_millis(), "{quiet_ms}");
+        assert_eq!(found, Finding::Answers { state: SeenState::Active });
+
+        thread.thread.interrupt("the test").await;
+
+        let result = ticket.outcome().await.unwrap().result;
+        let by = Interrupter::Caller { name: "the test".into() };
+        assert_eq!(result.end, TurnEnd::Interrupted { by }, "{}", case.prompt);
+        assert_eq!(thread.turn_end().await.unwrap(), result);
+        let told = Told { end: End::Interrupted, ..case.told };
+        assert_eq!(Told::of(&thread, &result), told, "{}", case.prompt);
+        world.stage.model().accept_connections().await.unwrap();
+        let next = thread.run(TurnInput::text(WELL)).await.unwrap().result;
+        assert_eq!(
+            (next.end, next.final_answer.as_deref()),
+            (TurnEnd::Completed, Some(WELL_ANSWER))
+        );
+    }
 }
 
 #[rstest]
+#[case("0.130.0", fails(FailureClass::Network).retried(FailureClass::Network), Limits::default())]
+#[case("0.142.5", fails(FailureClass::Network).retried(FailureClass::Network), Limits::default())]
+#[case("0.166.0", tries_forever(FailureClass::Network), short_limits(OnStall::Fail))]
 #[tokio::test]
-async fn refused_connections(#[values("0.130.0", "0.142.5", "0.166.0")] version: &str) {
-    let mut world = World::set(version, &[]).await;
+async fn a_model_that_is_not_there(
+    #[case] version: &str,
+    #[case] expected: Told,
+    #[case] limits: Limits,
+) {
+    let world = World::set(version, &[]).await;
     world.stage.model().refuse_connections().await.unwrap();
-    if version == "0.166.0" {
-        let ending = world.unending("all is well", Look::AtRetryNotice).await;
-        assert_eq!(ending, Ending::NeverEndsByItself);
-    } else {
-        assert_eq!(world.ending("all is well").await, Ending::Fails(FailureClass::Network));
-    }
+    assert_eq!(world.play(WELL, limits).await.0, expected);
     world.stage.model().accept_connections().await.unwrap();
-    assert_eq!(world.ending("all is well").await, Ending::Completes);
-    world.client.close().await;
+    assert_eq!(world.play(WELL, Limits::default()).await.0, completes(WELL_ANSWER));
 }
 
 #[rstest]
@@ -93,117 +109,44 @@ async fn a_key_that_is_not_there(#[values("0.130.0", "0.142.5", "0.166.0")] vers
     let config = std::fs::read_to_string(&file).unwrap();
     let keyed = "[model_providers.scripted]\nenv_key = \"OSTLER_NO_SUCH_KEY\"";
     std::fs::write(&file, config.replace("[model_providers.scripted]", keyed)).unwrap();
-    let mut world = World::start(stage).await;
-    assert_eq!(world.ending("all is well").await, Ending::Fails(FailureClass::Auth));
-    world.client.close().await;
+    let codex = stage.codex().await.unwrap();
+    let world = World::on(stage, codex, DriverSettings::default()).await;
+    assert_eq!(world.play(WELL, Limits::default()).await.0, fails(FailureClass::Auth));
 }
 
-/// Codex tells this time in its message alone, without the seconds, and without the day if it is today.
+/// Codex tells this time in its message alone, in the time zone of its process, without the seconds, and without the
+/// day if it is today.
 #[rstest]
 #[tokio::test]
 async fn a_reset_is_read_from_the_message(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
 ) {
-    for resets_in_s in [120, 3 * 86_400] {
-        let fault = Fault::UsageLimit { plan_type: None, resets_in_s: Some(resets_in_s) };
-        let case = Case::new("used up", fault, Ending::Completes);
-        let mut world = World::set(version, &[case]).await;
+    let waits = [120, 3 * 86_400];
+    let case = |wait: i64| {
+        let resets_in_s = u64::try_from(wait).ok();
+        let fault = Fault::UsageLimit { plan_type: None, resets_in_s };
+        let class = FailureClass::UsageLimit { resets_at: None };
+        Case::new(&format!("used up for {wait}"), fault, fails(class))
+    };
+    let cases: Vec<_> = waits.into_iter().map(case).collect();
+    let stage = stage(&cases, version);
+    // Five and a half hours ahead of UTC, so that no other zone gives the same time.
+    let zone = "XST-5:30";
+    let mut start = stage.start_keeper().unwrap();
+    start.environment.retain(|(name, _)| name != "TZ");
+    start.environment.push(("TZ".into(), zone.into()));
+    let codex = stage.keep(start).await.unwrap();
+    let time_zone = TimeZone::posix(zone).unwrap();
+    let settings = DriverSettings { time_zone, ..DriverSettings::default() };
+    let world = World::on(stage, codex, settings).await;
+    for (case, wait) in cases.iter().zip(waits) {
         let before = Timestamp::now().as_second();
-        let ending = world.ending("case used up;").await;
+        let (told, _) = world.play(&case.prompt, Limits::default()).await;
         let after = Timestamp::now().as_second();
-        let Ending::Fails(FailureClass::UsageLimit { resets_at: Some(resets_at) }) = ending else {
-            panic!("{ending:?}");
+        let End::Failed(FailureClass::UsageLimit { resets_at: Some(resets_at) }) = told.end else {
+            panic!("{told:?}");
         };
-        let wait = i64::try_from(resets_in_s).unwrap();
         let (earliest, latest) = (before + wait, after + wait + 60);
         assert!((earliest..=latest).contains(&resets_at), "{earliest} {resets_at} {latest}");
-        world.client.close().await;
-    }
-}
-
-/// A model with these faults, one prompt each.
-fn stage(cases: &[Case], version: &str) -> Stage {
-    let conversation = |prompt: &str, answer: Answer| {
-        let answers = vec![Answer { plays: Plays::Forever, ..answer }];
-        Conversation { prompt: prompt.to_owned(), answers }
-    };
-    let mut conversations: Vec<_> =
-        cases.iter().map(|case| conversation(&case.prompt, case.answer.clone())).collect();
-    conversations.push(conversation("all is well", text("All is well.")));
-    let script = Script { conversations, ..Script::default() };
-    let (program, scratch) = (env!("CARGO_BIN_EXE_ostler"), env!("CARGO_TARGET_TMPDIR"));
-    Stage::set_with_limits(program, scratch, version, script, &LIMITS).unwrap()
-}
-
-/// A Codex on such a model.
-struct World {
-    client: Client,
-    _codex: KeptCodex,
-    stage: Stage,
-}
-
-impl World {
-    async fn set(version: &str, cases: &[Case]) -> Self {
-        Self::start(stage(cases, version)).await
-    }
-
-    async fn start(stage: Stage) -> Self {
-        let codex = stage.codex().await.unwrap();
-        let client = stage.client(&codex).await.unwrap();
-        Self { client, _codex: codex, stage }
-    }
-
-    /// Runs one turn to its end, in a thread of its own.
-    async fn ending(&mut self, prompt: &str) -> Ending {
-        let thread = self.start_thread().await;
-        self.client.seen.clear();
-        self.client.start_turn(&thread, prompt).await.unwrap();
-        let turn = self.client.turn_end(&thread).await.unwrap();
-        let limits = self.client.seen(|notification| match notification {
-            Notification::AccountRateLimitsUpdated(update) => Some(update.rate_limits),
-            _ => None,
-        });
-        let Some(error) = turn.error else {
-            assert_eq!(turn.status, Some(TurnStatus::Completed), "{prompt}");
-            return Ending::Completes;
-        };
-        assert_eq!(turn.status, Some(TurnStatus::Failed), "{prompt}");
-        let now = Zoned::new(Timestamp::now(), TimeZone::UTC);
-        Ending::Fails(failure_just_now(&error, limits.last(), &now).class)
-    }
-
-    /// Runs one turn until the sign, looks whether it is still at work, and interrupts it.
-    async fn unending(&mut self, prompt: &str, look: Look) -> Ending {
-        let thread = self.start_thread().await;
-        let requests = self.stage.model().requests_seen();
-        let turn = self.client.start_turn(&thread, prompt).await.unwrap();
-        match look {
-            Look::AtRetryNotice => {
-                let is_it = |notification: &Notification<'_>| match notification {
-                    Notification::TurnCompleted(event) => event.thread_id == thread,
-                    Notification::Error(notice) => notice.will_retry,
-                    _ => false,
-                };
-                let call = self.client.until("a notice of a retry", is_it).await.unwrap();
-                assert_eq!(call.method.as_ref(), "error", "{}", call.params_json());
-            }
-            Look::AtRequest => {
-                let model = self.stage.model();
-                model.wait_for_requests(requests + 1, PATIENCE).await.unwrap();
-            }
-        }
-        let read = ThreadRead { thread_id: thread.clone(), include_turns: false };
-        let status = self.client.server.call(&read).await.unwrap().thread.status.unwrap();
-        assert_eq!(status.state, ThreadState::Active, "{prompt}");
-        let interrupt = TurnInterrupt { thread_id: thread.clone(), turn_id: turn };
-        self.client.server.call(&interrupt).await.unwrap();
-        let ended = self.client.turn_end(&thread).await.unwrap();
-        assert_eq!((ended.status, ended.error), (Some(TurnStatus::Interrupted), None), "{prompt}");
-        Ending::NeverEndsByItself
-    }
-
-    async fn start_thread(&self) -> ThreadId {
-        let policy = ApprovalPolicy::Never;
-        self.client.start_thread(SandboxMode::ReadOnly, policy).await.unwrap()
     }
 }
