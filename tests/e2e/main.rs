@@ -25,6 +25,7 @@ mod steer;
 mod thread;
 mod thread_opening;
 mod thread_settings;
+mod traps;
 
 mod two_clients;
 mod unknown_request;

@@ -50,7 +50,7 @@ use crate::thread::open::{OpenError, OpenedThread};
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Thread, ThreadHandlers, ThreadUpdates};
 use actor::Actor;
-use command::{Adopt, Command, Connected, History};
+use command::{Adopt, Adopted, Command, Connected, History};
 
 /// Commands that wait for the driver. It takes them at once, so they only wait while it is being scheduled.
 const QUEUED_COMMANDS: usize = 256;
@@ -189,9 +189,10 @@ impl Driver {
         let thread = Arc::new(opened.clone());
         let adopt = Adopt { opened, on, settings, options, updates, history, adopted };
         // A driver that has ended answers nothing; the thread then says so at its first use.
-        if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok() {
-            // It is adopted when the driver lets go of the sender.
-            drop(done.await);
+        if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok()
+            && done.await == Ok(Adopted::Twice)
+        {
+            return Err(OpenError::AlreadyDriven { thread: thread.id.clone() });
         }
         Ok((Thread::new(thread, self.commands.clone()), ThreadUpdates::new(queue)))
     }

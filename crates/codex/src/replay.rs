@@ -12,11 +12,11 @@ use bytes::Bytes;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use ostler_model::thread::{Echo, Effect, Limits, Machine, Said, Signal, Update, What};
-use ostler_model::{AskId, InputId, Message, Moment, ThreadId, TurnId, TurnResult};
+use ostler_model::{AskId, Message, Moment, ThreadId, TurnId, TurnResult};
 use serde::Serialize;
 
 use crate::driver::hear::{Context, ask_id, said};
-use crate::driver::messages::Projection;
+use crate::driver::messages::TurnMessages;
 use crate::protocol::{CodexVersion, ask, parse_notification, parse_server_request};
 use crate::wire::{self, Call, RequestId};
 use crate::wire_log::{Entry, ReadError, Recording, Said as Recorded, Side};
@@ -68,9 +68,9 @@ struct Player {
 
 struct Played {
     machine: Machine,
-    projection: Option<(usize, Projection)>,
-    /// Sent and not yet answered by a turn.
-    inputs: BTreeMap<InputId, String>,
+    messages: TurnMessages,
+    /// Where the turn stands that runs.
+    turn: Option<usize>,
 }
 
 impl Player {
@@ -116,11 +116,11 @@ impl Player {
         let echo = self.echo();
         let played = self.threads.entry(thread.clone()).or_insert_with(|| Played {
             machine: Machine::new(Limits::default(), echo),
-            projection: None,
-            inputs: BTreeMap::new(),
+            messages: TurnMessages::default(),
+            turn: None,
         });
         if let Signal::Send { input, kind, .. } = &signal {
-            played.inputs.insert(input.clone(), ours::text(kind));
+            played.messages.sent(input.clone(), ours::text(kind));
         }
         for effect in played.machine.step(now, signal) {
             if let Effect::Tell(update) = effect {
@@ -159,12 +159,10 @@ impl Player {
                 self.step(at, &thread, Signal::Tick);
             }
         }
-        for played in self.threads.into_values() {
+        for mut played in self.threads.into_values() {
             self.replayed.open_asks.extend(played.machine.open_asks().cloned());
-            if let Some((at, projection)) = played.projection
-                && let Some(turn) = self.replayed.turns.get_mut(at)
-            {
-                turn.messages = projection.finish();
+            if let Some(turn) = played.turn.and_then(|at| self.replayed.turns.get_mut(at)) {
+                turn.messages = played.messages.take();
             }
         }
         self.replayed
@@ -173,31 +171,16 @@ impl Player {
 
 impl Played {
     fn tell(&mut self, thread: &ThreadId, update: &Update, turns: &mut Vec<ReplayedTurn>) {
+        let messages = self.messages.note(update);
         match update {
             Update::TurnBegan { turn } => {
-                let sent = self.inputs.iter().map(|(id, text)| (id.clone(), text.clone()));
-                self.projection = Some((turns.len(), Projection::new(turn, sent)));
+                self.turn = Some(turns.len());
                 let (thread, turn) = (thread.clone(), turn.clone());
                 turns.push(ReplayedTurn { thread, turn, result: None, messages: Vec::new() });
             }
-            Update::ItemBegan { item, .. } => {
-                if let Some((_, projection)) = &mut self.projection {
-                    projection.began(item);
-                }
-            }
-            Update::ItemEnded { item, how, .. } => {
-                if let Some((_, projection)) = &mut self.projection {
-                    projection.ended(item, *how);
-                }
-            }
-            Update::InputTaken { input, .. } | Update::InputRefused { input, .. } => {
-                self.inputs.remove(input);
-            }
             Update::TurnEnded { result } => {
-                if let Some((at, projection)) = self.projection.take()
-                    && let Some(turn) = turns.get_mut(at)
-                {
-                    turn.messages = projection.finish();
+                if let Some(turn) = self.turn.take().and_then(|at| turns.get_mut(at)) {
+                    turn.messages = messages.unwrap_or_default();
                     turn.result = Some((**result).clone());
                 }
             }

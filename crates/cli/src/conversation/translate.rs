@@ -113,6 +113,15 @@ fn of_notice(notice: &Notice) -> Option<Shown> {
             warning(&format!("Codex had forgotten the thread; its work goes on in {thread}"))
         }
         Notice::LeftBehind => warning("what follows is not shown: nobody read for too long"),
+        Notice::Login { succeeded: false, error } => {
+            warning(&format!("the login failed: {}", error.as_deref().unwrap_or("no reason given")))
+        }
+        Notice::Archived => warning("the thread was archived by somebody else"),
+        Notice::Account { .. }
+        | Notice::Login { .. }
+        | Notice::Settings { .. }
+        | Notice::Unloaded
+        | Notice::Other { .. } => return None,
         Notice::Odd { text } => warning(&format!("codex said something odd: {text}")),
     })
 }

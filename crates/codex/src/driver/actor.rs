@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use ostler_model::thread::{Said, ServerWanted, Signal, What};
-use ostler_model::{AskId, Failure, FailureClass, Moment, ThreadId};
+use ostler_model::thread::{GiveFailure, Said, ServerWanted, Signal, What};
+use ostler_model::{AskId, Failure, FailureClass, InputId, Moment, ThreadId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::DriverSettings;
-use super::command::{Adopt, Command, Connected};
+use super::command::{Adopt, Adopted, Command, Connected};
 use super::connector::{ConnectError, Connection, Connector};
 use super::entry::Entry;
 use super::outbox::{Delivery, Outbox};
@@ -46,6 +46,10 @@ pub(super) struct Actor {
     pub(super) reopening: Vec<(ThreadId, ServerWanted)>,
     /// Callers that wait for a connection.
     pub(super) callers: Vec<oneshot::Sender<Result<Connected, ConnectError>>>,
+    /// Inputs that could not be written because the connection is gone, while its end is still to be told.
+    pub(super) unsent: Vec<(ThreadId, InputId)>,
+    /// Held by everybody who is about to open a thread.
+    pub(super) opening: Arc<()>,
     /// The last limits of the account that said something.
     pub(super) limits: Option<RateLimits>,
     pub(super) early: VecDeque<(ThreadId, Event)>,
@@ -69,7 +73,8 @@ pub(super) enum Link {
 pub(super) enum Done {
     Signal(ThreadId, Signal),
     Connected(ServerWanted, Box<Result<Connection, ConnectError>>),
-    Reopened(ThreadId, Box<Result<Reopened, Failure>>),
+    /// With the connection it was opened on.
+    Reopened(ThreadId, u64, Box<Result<Reopened, Failure>>),
     Decided(ThreadId, AskId, Result<Decided, String>),
     /// Something to warn everybody of.
     Notice(Option<String>),
@@ -108,6 +113,8 @@ impl Actor {
             running: JoinSet::new(),
             reopening: Vec::new(),
             callers: Vec::new(),
+            unsent: Vec::new(),
+            opening: Arc::new(()),
             limits: None,
             early: VecDeque::new(),
             renamed: HashMap::new(),
@@ -212,7 +219,7 @@ impl Actor {
                     return drop(outcome.send(Err(failure)));
                 };
                 let kind = content.kind();
-                root.inputs.insert(input.clone(), *content);
+                root.send(input.clone(), *content);
                 root.waiters.insert(input.clone(), outcome);
                 self.step(&thread, Signal::Send { input, kind, if_busy });
             }
@@ -248,8 +255,12 @@ impl Actor {
         let (thread, turn) = (adopt.opened.id.clone(), adopt.opened.active_turn.clone());
         let is_current = adopt.on.epoch == self.epoch && matches!(self.link, Link::Up { .. });
         let (entry, adopted) = Entry::root(adopt);
+        if self.threads.contains_key(&thread) {
+            // Two handles of one thread would each believe to be alone; the one that is there stays.
+            return drop(adopted.send(Adopted::Twice));
+        }
         self.threads.insert(thread.clone(), entry);
-        drop(adopted);
+        drop(adopted.send(Adopted::Now));
         if !is_current {
             let reason = "the connection ended while the thread was opened".to_owned();
             return self.step(&thread, Signal::Closed { reason });
@@ -260,14 +271,23 @@ impl Actor {
         self.hear_early(&thread);
     }
 
+    /// The id under which the work of a thread goes on.
+    pub(super) fn now_called(&self, thread: ThreadId) -> ThreadId {
+        self.renamed.get(&thread).cloned().unwrap_or(thread)
+    }
+
     /// Hears what a thread said before we knew it.
     pub(super) fn hear_early(&mut self, thread: &ThreadId) {
+        for event in self.take_early(thread) {
+            self.hear(event);
+        }
+    }
+
+    pub(super) fn take_early(&mut self, thread: &ThreadId) -> Vec<Event> {
         let early = std::mem::take(&mut self.early).into_iter();
         let (ours, others): (VecDeque<_>, _) = early.partition(|(speaker, _)| speaker == thread);
         self.early = others;
-        for (_, event) in ours {
-            self.hear(event);
-        }
+        ours.into_iter().map(|(_, event)| event).collect()
     }
 
     /// Keeps what a thread said before it was adopted.
@@ -281,9 +301,17 @@ impl Actor {
 
     fn done(&mut self, done: Done) {
         match done {
-            Done::Signal(thread, signal) => self.step(&thread, signal),
+            Done::Signal(thread, Signal::GiveFailed { input, why: GiveFailure::NotSent }) => {
+                self.not_sent(thread, input);
+            }
+            Done::Signal(thread, signal) => {
+                let thread = self.now_called(thread);
+                self.step(&thread, signal);
+            }
             Done::Connected(wanted, connected) => self.connected(wanted, *connected),
-            Done::Reopened(thread, reopened) => self.thread_reopened(&thread, *reopened),
+            Done::Reopened(thread, epoch, reopened) => {
+                self.thread_reopened(&thread, epoch, *reopened);
+            }
             Done::Child(thread, view) => self.child_known(&thread, view.map(|view| *view)),
             Done::Decided(thread, ask, decided) => self.decider_decided(&thread, ask, decided),
             Done::Notice(Some(text)) => self.tell_all(&Told::Notice(Notice::Warning { text })),

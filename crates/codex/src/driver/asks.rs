@@ -73,7 +73,7 @@ impl Actor {
             return;
         }
         let (input, kind) = (InputId::new(Uuid::now_v7().to_string()), content.kind());
-        root.inputs.insert(input.clone(), content);
+        root.send(input.clone(), content);
         let told = CancellationToken::new();
         root.reasons.insert(input.clone(), told.clone());
         self.step(thread, Signal::Send { input: input.clone(), kind, if_busy: IfBusy::Steer });

@@ -1,5 +1,7 @@
 //! What callers want of the driver.
 
+use std::sync::Arc;
+
 use ostler_model::thread::{Deciders, IfBusy};
 use ostler_model::{AskId, Failure, InputId, ThreadId};
 use tokio::sync::{mpsc, oneshot};
@@ -74,6 +76,9 @@ impl Command {
 pub(crate) struct Connected {
     pub(crate) server: AppServer,
     pub(crate) epoch: u64,
+    /// While somebody has this, a thread that nobody knows may be about to be adopted.
+    #[expect(dead_code, reason = "its holders are counted")]
+    pub(crate) opening: Arc<()>,
 }
 
 #[derive(Debug)]
@@ -84,7 +89,15 @@ pub(crate) struct Adopt {
     pub(crate) options: ThreadOptions,
     pub(crate) updates: mpsc::Sender<ThreadUpdate>,
     pub(crate) history: History,
-    pub(crate) adopted: oneshot::Sender<()>,
+    pub(crate) adopted: oneshot::Sender<Adopted>,
+}
+
+/// What became of an adoption.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Adopted {
+    Now,
+    /// The thread is driven already.
+    Twice,
 }
 
 /// Whether Codex has turns of a thread.

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use ostler_model::thread::{Limits, Machine, Update};
+use ostler_model::thread::{Limits, Machine};
 use ostler_model::{Ask, AskId, FailureClass, InputId, Message, ThreadId, TurnId, TurnResult};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::command::{Adopt, History, Outcome};
+use super::command::{Adopt, Adopted, History, Outcome};
 use super::echo;
-use super::messages::Projection;
+use super::messages::TurnMessages;
 use super::missed::ToldItems;
 use super::outbox::Watcher;
 use super::remembered::Remembered;
@@ -21,7 +21,7 @@ use crate::thread::{Agent, Decider, ThreadHandlers, TurnInput, TurnOutcome};
 use crate::wire::{Call, RequestId};
 
 /// Outcomes that are kept for inputs whose proof comes after the end of their turn.
-const KEPT_OUTCOMES: usize = 8;
+const KEPT_OUTCOMES: usize = 2;
 
 /// A thread that is driven.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(super) struct Entry {
     pub(super) machine: Machine,
     pub(super) role: Role,
     pub(super) asks: HashMap<AskId, PendingAsk>,
+    /// Times it was opened again in vain.
+    pub(super) reopenings: u8,
     pub(super) told: ToldItems,
 }
 
@@ -55,7 +57,7 @@ pub(super) struct Root {
     /// Those who wait for the thread to be at rest.
     pub(super) idle_waiters: Vec<oneshot::Sender<()>>,
     pub(super) outcomes: VecDeque<TurnOutcome>,
-    projection: Option<Projection>,
+    pub(super) messages: TurnMessages,
     /// Turns have been seen, so Codex has a history of it.
     pub(super) has_turns: bool,
     /// Kept of an ephemeral thread only; of others Codex has a file.
@@ -115,7 +117,7 @@ impl PendingAsk {
 }
 
 impl Entry {
-    pub(super) fn root(adopt: Adopt) -> (Self, oneshot::Sender<()>) {
+    pub(super) fn root(adopt: Adopt) -> (Self, oneshot::Sender<Adopted>) {
         let Adopt { on, opened, settings, options, updates, history, adopted } = adopt;
         let machine = Machine::new(options.limits.clone(), echo(on.server.version()));
         let remembered = settings.ephemeral.then(Remembered::default);
@@ -131,12 +133,15 @@ impl Entry {
             waiters: HashMap::new(),
             idle_waiters: Vec::new(),
             outcomes: VecDeque::new(),
-            projection: None,
+            messages: TurnMessages::default(),
             has_turns: history == History::Kept,
             remembered,
         };
         let role = Role::Root(Box::new(root));
-        (Self { machine, role, asks: HashMap::new(), told: ToldItems::default() }, adopted)
+        (
+            Self { machine, role, asks: HashMap::new(), reopenings: 0, told: ToldItems::default() },
+            adopted,
+        )
     }
 
     /// A sub-agent has the limits of the thread above it, but for the budget: that one counts there.
@@ -151,7 +156,17 @@ impl Entry {
             machine: Machine::new(limits, echo(version)),
             role: Role::Child { agent, parent },
             asks: HashMap::new(),
+            reopenings: 0,
             told: ToldItems::default(),
+        }
+    }
+
+    /// The thread above has got another id.
+    pub(super) fn follow(&mut self, old: &ThreadId, new: &ThreadId) {
+        if let Role::Child { parent, .. } = &mut self.role
+            && parent == old
+        {
+            *parent = new.clone();
         }
     }
 
@@ -168,34 +183,19 @@ impl Entry {
             Role::Child { .. } => None,
         }
     }
-
-    /// Collects the messages of a turn; only of a thread that a caller opened.
-    pub(super) fn project(&mut self, update: &Update) {
-        let Role::Root(root) = &mut self.role else { return };
-        let (Update::ItemBegan { turn, item } | Update::ItemEnded { turn, item, .. }) = update
-        else {
-            return;
-        };
-        if root.projection.as_ref().is_none_or(|projection| !projection.is_of(turn)) {
-            let sent = root.inputs.iter();
-            let sent = sent.map(|(id, input)| (id.clone(), input.prompt().unwrap_or_default()));
-            root.projection = Some(Projection::new(turn, sent));
-        }
-        match (&mut root.projection, update) {
-            (Some(projection), Update::ItemEnded { how, .. }) => projection.ended(item, *how),
-            (Some(projection), _) => projection.began(item),
-            (None, _) => {}
-        }
-    }
 }
 
 impl Root {
     /// The turn has ended: whoever waits for one of its inputs learns how.
-    pub(super) fn conclude(&mut self, thread: &ThreadId, result: &TurnResult) {
+    pub(super) fn conclude(
+        &mut self,
+        thread: &ThreadId,
+        result: &TurnResult,
+        messages: Vec<Message>,
+    ) {
         // A turn that died with its app-server may have died before Codex wrote anything down.
         let died = result.failure().is_some_and(|it| it.class == FailureClass::ServerGone);
         self.has_turns |= !died;
-        let messages = self.projection.take().map(Projection::finish).unwrap_or_default();
         if let Some(remembered) = &mut self.remembered {
             let prompts = result.inputs.iter().filter_map(|input| self.inputs.get(input)?.prompt());
             remembered.add(prompts.map(Message::user).chain(messages.iter().cloned()).collect());
@@ -218,6 +218,12 @@ impl Root {
         if let Some(outcome) = ended {
             self.settle(input, Ok(outcome));
         }
+    }
+
+    /// An input on its way.
+    pub(super) fn send(&mut self, input: InputId, content: TurnInput) {
+        self.messages.sent(input.clone(), content.prompt().unwrap_or_default());
+        self.inputs.insert(input, content);
     }
 
     pub(super) fn settle(&mut self, input: &InputId, outcome: Outcome) {

@@ -4,6 +4,7 @@
 //! names it. So Codex is asked (`thread/read` says it on 0.130.0, 0.142.5 and 0.166.0), and what it said is kept until then.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
@@ -15,7 +16,7 @@ use super::entry::{Entry, PendingAsk, Role, Root};
 use crate::peer::Event;
 use crate::protocol::request::thread_history::ThreadRead;
 use crate::protocol::thread::Thread as ThreadView;
-use crate::thread::{Agent, ThreadUpdate, Told};
+use crate::thread::{Agent, Notice, ThreadUpdate, Told};
 
 /// Codex answers within 40 ms, and within 230 ms while it streams at full speed.
 const READ_DEADLINE: Duration = Duration::from_secs(10);
@@ -53,7 +54,12 @@ impl Actor {
         if self.threads.contains_key(thread) {
             return self.hear_early(thread);
         }
-        let Some(parent) = view.as_ref().and_then(ThreadView::parent) else { return };
+        let Some(parent) = view.as_ref().and_then(ThreadView::parent) else {
+            if view.is_some() {
+                self.disown(thread);
+            }
+            return;
+        };
         let Some(root) = self.root_of(&parent) else { return };
         let Some(version) = self.server().map(|server| server.version().clone()) else { return };
         let name = view.and_then(|view| view.agent_nickname);
@@ -67,6 +73,23 @@ impl Actor {
         }
         self.hear_early(thread);
         self.ask_again_below(thread);
+    }
+
+    /// A thread that is nobody's here, left behind by an opening that was given up: its asks must not wait for ever.
+    fn disown(&mut self, thread: &ThreadId) {
+        if Arc::strong_count(&self.opening) > 1 {
+            // It may be the one that is being opened; its next event brings us here again.
+            self.asked_about.remove(thread);
+            return;
+        }
+        for event in self.take_early(thread) {
+            if let Event::Request { id, call } = event {
+                let text = format!("a thread that nobody opened here asked for {}", call.method);
+                self.tell_all(&Told::Notice(Notice::Odd { text }));
+                self.refuse_unknown(id, call.method.to_string());
+            }
+        }
+        self.unsubscribe(thread);
     }
 
     /// A sub-agent of this sub-agent may have been asked about before we knew its parent.

@@ -2,7 +2,7 @@
 
 use jiff::Zoned;
 use ostler_model::plan::{Plan, PlanStatus, PlanStep};
-use ostler_model::thread::{DeltaKind, Said, SaidEnd, Signal, What};
+use ostler_model::thread::{DeltaKind, GiveFailure, Said, SaidEnd, Signal, What};
 use ostler_model::usage::Tokens;
 use ostler_model::{AskId, Failure, ThreadId, TurnId};
 
@@ -12,8 +12,9 @@ use crate::peer::Event;
 use crate::protocol::error::TurnError;
 use crate::protocol::limits::{RateLimits, TokenCount};
 use crate::protocol::notification::views::{Delta, PartDelta};
+use crate::protocol::thread::thread_id_of;
 use crate::protocol::turn::Turn;
-use crate::protocol::words::{PlanStepStatus, TurnStatus};
+use crate::protocol::words::{McpServerState, PlanStepStatus, TurnStatus};
 use crate::protocol::{Notification, ServerRequest, ask, parse_notification, parse_server_request};
 use crate::thread::failure::failure_just_now;
 use crate::thread::item::translate;
@@ -34,7 +35,7 @@ impl Actor {
 
     fn hear_notification(&mut self, call: Call) {
         let notification = parse_notification(&call.method, call.params_json());
-        if let Some(notice) = self.notice(&notification) {
+        if let Some(notice) = self.notice(&notification, &call) {
             match notice {
                 (Some(thread), notice) => self.tell(&thread, Told::Notice(notice)),
                 (None, notice) => self.tell_all(&Told::Notice(notice)),
@@ -86,7 +87,11 @@ impl Actor {
     }
 
     /// What belongs to no turn.
-    fn notice(&mut self, notification: &Notification<'_>) -> Option<(Option<ThreadId>, Notice)> {
+    fn notice(
+        &mut self,
+        notification: &Notification<'_>,
+        call: &Call,
+    ) -> Option<(Option<ThreadId>, Notice)> {
         Some(match notification {
             Notification::Warning(warning) => {
                 (warning.thread_id.clone(), Notice::Warning { text: warning.message.clone() })
@@ -98,10 +103,9 @@ impl Actor {
                 (None, Notice::Warning { text: notice.summary.clone() })
             }
             Notification::McpServerStatusUpdated(status) => {
-                let state = status.status.as_ref().map(|state| format!("{state:?}").to_lowercase());
                 let notice = Notice::McpServer {
                     name: status.name.clone(),
-                    state: state.unwrap_or_default(),
+                    state: status.status.as_ref().map(McpServerState::word).unwrap_or_default(),
                     error: status.error.clone(),
                 };
                 (status.thread_id.clone(), notice)
@@ -121,6 +125,30 @@ impl Actor {
                 }
                 self.limits = Some(limits.clone());
                 (None, Notice::from(limits))
+            }
+            Notification::AccountUpdated(account) => {
+                let (login, plan) = (account.auth_mode.clone(), account.plan_type.clone());
+                (None, Notice::Account { login, plan })
+            }
+            Notification::AccountLoginCompleted(login) => {
+                let notice = Notice::Login { succeeded: login.success, error: login.error.clone() };
+                (None, notice)
+            }
+            Notification::ThreadSettingsUpdated(updated) => {
+                let settings = &updated.thread_settings;
+                let (model, effort) = (settings.model.clone(), settings.effort.clone());
+                (Some(updated.thread_id.clone()), Notice::Settings { model, effort })
+            }
+            Notification::ThreadClosed(thread) => {
+                (Some(thread.thread_id.clone()), Notice::Unloaded)
+            }
+            Notification::ThreadArchived(thread) => {
+                (Some(thread.thread_id.clone()), Notice::Archived)
+            }
+            Notification::Other { method } => {
+                let json = call.params_json().get().to_owned();
+                let notice = Notice::Other { name: (*method).to_owned(), json };
+                (thread_id_of(call.params_json()), notice)
             }
             Notification::Unreadable { method, reason } => {
                 (None, Notice::Odd { text: format!("{method}: {reason}") })
@@ -142,6 +170,11 @@ impl Actor {
         for thread in threads {
             self.step(&thread, Signal::Closed { reason: reason.to_owned() });
         }
+        for (thread, input) in std::mem::take(&mut self.unsent) {
+            self.step(&thread, Signal::GiveFailed { input, why: GiveFailure::NotSent });
+        }
+        // A sub-agent at rest is known anew when it speaks on another connection.
+        self.threads.retain(|_, entry| entry.as_root().is_some() || entry.machine.turn().is_some());
     }
 }
 

@@ -8,7 +8,7 @@ use ostler_model::thread::ServerWanted;
 
 use super::connector::{ConnectError, Connection, Connector, hello};
 use crate::app_server::AppServer;
-use crate::keeper::{self, Condition, Found, KeeperId, StartKeeper};
+use crate::keeper::{self, Condition, Found, KeeperId, StartKeeper, StopMode};
 use crate::peer::PeerSettings;
 use crate::transport::UnixSocket;
 
@@ -37,7 +37,9 @@ impl KeeperConnector {
     }
 
     async fn connect_to(&self, wanted: ServerWanted) -> Result<Connection, ConnectError> {
-        if let Some(id) = self.keeper() {
+        if let (Some(id), ServerWanted::Fresh) = (self.keeper(), wanted) {
+            self.end(&id).await?;
+        } else if let Some(id) = self.keeper() {
             let found = self.find(&id);
             match found {
                 Some(found) if is_alive(&found.condition) => {
@@ -62,6 +64,13 @@ impl KeeperConnector {
             Some(found) => self.greet(found.folder.socket()).await,
             None => Err(self.error("the keeper's folder is gone".to_owned())),
         }
+    }
+
+    /// Ends an app-server that does not obey. Two must never have one thread open.
+    async fn end(&self, id: &KeeperId) -> Result<(), ConnectError> {
+        let Some(found) = self.find(id) else { return Ok(()) };
+        let stopped = keeper::stop(&found, StopMode::Now).await;
+        stopped.map(drop).map_err(|error| self.error(error.to_string()))
     }
 
     async fn greet(&self, socket: PathBuf) -> Result<Connection, ConnectError> {

@@ -23,7 +23,7 @@ use crate::thread::item::{translate, user_message};
 const LOOK_DEADLINE: Duration = Duration::from_secs(15);
 
 /// Enough to find an input of ours among turns that others or goals started meanwhile.
-const TURNS: u32 = 10;
+const TURNS: u32 = 5;
 
 /// How the thread stands, and its last turns. What Codex cannot tell (a thread without turns, an ephemeral one) is left out.
 pub(super) async fn look(server: &AppServer, thread: &ThreadId) -> Result<View, String> {

@@ -3,16 +3,56 @@
 //! Up to 0.142.5 a command is told as ended after the message that speaks of it. A reader wants the command first, and so
 //! does the rollout of the same turn.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use ostler_model::item::ItemEnd;
+use ostler_model::thread::Update;
 use ostler_model::{InputId, Item, ItemBody, ItemId, Message, TurnId};
 
 use crate::projection::{KnownInputs, Projector};
 
+/// Steps that wait for one that began before them. A command may run as long as its turn; then it is told last.
+const HELD_STEPS: usize = 256;
+
+/// Collects the messages of a thread's turns from what is told of it, live and in a replay.
+#[derive(Debug, Default)]
+pub(crate) struct TurnMessages {
+    /// Inputs that no turn has taken yet.
+    sent: BTreeMap<InputId, String>,
+    current: Option<Projection>,
+}
+
+impl TurnMessages {
+    pub(crate) fn sent(&mut self, input: InputId, text: String) {
+        self.sent.insert(input, text);
+    }
+
+    /// The messages of the turn, if this is its end.
+    pub(crate) fn note(&mut self, update: &Update) -> Option<Vec<Message>> {
+        match (update, &mut self.current) {
+            (Update::TurnBegan { turn }, current) => {
+                let sent = self.sent.iter().map(|(id, text)| (id.clone(), text.clone()));
+                *current = Some(Projection::new(turn, sent));
+            }
+            (Update::InputTaken { input, .. } | Update::InputRefused { input, .. }, _) => {
+                self.sent.remove(input);
+            }
+            (Update::ItemBegan { item, .. }, Some(current)) => current.began(item),
+            (Update::ItemEnded { item, how, .. }, Some(current)) => current.ended(item, *how),
+            (Update::TurnEnded { .. }, _) => return Some(self.take()),
+            _ => {}
+        }
+        None
+    }
+
+    /// The messages of a turn that has not ended.
+    pub(crate) fn take(&mut self) -> Vec<Message> {
+        self.current.take().map(Projection::finish).unwrap_or_default()
+    }
+}
+
 #[derive(Debug)]
-pub(crate) struct Projection {
-    turn: TurnId,
+struct Projection {
     projector: Projector,
     /// Steps in the order they began, with how they ended.
     steps: VecDeque<(ItemId, Option<(Item, ItemEnd)>)>,
@@ -23,10 +63,9 @@ pub(crate) struct Projection {
 
 impl Projection {
     /// Whoever sent an input has it in its history already. What is steered in later is not among these, and is kept.
-    pub(crate) fn new(turn: &TurnId, sent: impl Iterator<Item = (InputId, String)>) -> Self {
+    fn new(turn: &TurnId, sent: impl Iterator<Item = (InputId, String)>) -> Self {
         let (ids, own_texts) = sent.unzip();
         Self {
-            turn: turn.clone(),
             projector: Projector::new(turn, KnownInputs { ids, prompt: None }),
             own_texts,
             steps: VecDeque::new(),
@@ -34,15 +73,11 @@ impl Projection {
         }
     }
 
-    pub(crate) fn is_of(&self, turn: &TurnId) -> bool {
-        self.turn == *turn
-    }
-
-    pub(crate) fn began(&mut self, item: &Item) {
+    fn began(&mut self, item: &Item) {
         self.steps.push_back((item.id.clone(), None));
     }
 
-    pub(crate) fn ended(&mut self, item: &Item, how: ItemEnd) {
+    fn ended(&mut self, item: &Item, how: ItemEnd) {
         if let ItemBody::UserMessage(message) = &item.body
             && message.input.is_none()
             && let Some(at) = self.own_texts.iter().position(|text| *text == message.text)
@@ -55,12 +90,12 @@ impl Projection {
             Some((_, end)) => *end = ended,
             None => self.steps.push_back((item.id.clone(), ended)),
         }
-        while let Some((_, Some(_))) = self.steps.front() {
+        while self.steps.len() > HELD_STEPS || matches!(self.steps.front(), Some((_, Some(_)))) {
             self.take_first();
         }
     }
 
-    pub(crate) fn finish(mut self) -> Vec<Message> {
+    fn finish(mut self) -> Vec<Message> {
         while !self.steps.is_empty() {
             self.take_first();
         }

@@ -41,7 +41,7 @@ impl Actor {
         let settings = root.settings.clone();
         let used = root.used.with(&content);
         let Some(server) = self.server().cloned() else {
-            return self.not_sent(thread, input);
+            return self.not_sent_now(thread, input);
         };
         if content.mode.is_some() && used.model.is_none() {
             let text = "codex did not say which model the thread uses, and a mode needs one; name the model";
@@ -87,7 +87,7 @@ impl Actor {
         let content = root.and_then(|root| root.inputs.get(&input)).map(|it| it.content.clone());
         let (Some(server), Some(TurnContent::Message(parts))) = (self.server().cloned(), content)
         else {
-            return self.not_sent(thread, input);
+            return self.not_sent_now(thread, input);
         };
         let steer = TurnSteer {
             thread_id: thread.clone(),
@@ -109,9 +109,19 @@ impl Actor {
         });
     }
 
-    fn not_sent(&mut self, thread: &ThreadId, input: InputId) {
-        let done =
-            Done::Signal(thread.clone(), Signal::GiveFailed { input, why: GiveFailure::NotSent });
+    /// An input that never left us. While the end of the connection is still to be told, giving it again would fail again.
+    pub(super) fn not_sent(&mut self, thread: ThreadId, input: InputId) {
+        let thread = self.now_called(thread);
+        let is_gone = self.server().is_some_and(|server| server.peer().closed().is_some());
+        if is_gone {
+            return self.unsent.push((thread, input));
+        }
+        self.step(&thread, Signal::GiveFailed { input, why: GiveFailure::NotSent });
+    }
+
+    fn not_sent_now(&mut self, thread: &ThreadId, input: InputId) {
+        let failed = Signal::GiveFailed { input, why: GiveFailure::NotSent };
+        let done = Done::Signal(thread.clone(), failed);
         self.spawn(async { done });
     }
 
@@ -139,8 +149,12 @@ impl Actor {
     }
 
     fn look(&mut self, thread: &ThreadId) {
-        let Some(server) = self.server().cloned() else { return };
         let thread = thread.clone();
+        let Some(server) = self.server().cloned() else {
+            let looked = Signal::Looked(Err("there is no connection".to_owned()));
+            self.spawn(async { Done::Signal(thread, looked) });
+            return;
+        };
         self.spawn(async move {
             let view = look(&server, &thread).await;
             Done::Signal(thread, Signal::Looked(view))
@@ -157,12 +171,12 @@ impl Actor {
         }
         if let Some(entry) = self.threads.get_mut(thread) {
             entry.told.note(&update);
-            entry.project(&update);
         }
+        let messages = self.root_mut(thread).and_then(|root| root.messages.note(&update));
         match &update {
             Update::TurnEnded { result } => {
                 if let Some(root) = self.root_mut(thread) {
-                    root.conclude(thread, result);
+                    root.conclude(thread, result, messages.unwrap_or_default());
                     root.note_end();
                 }
             }

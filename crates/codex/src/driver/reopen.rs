@@ -1,5 +1,7 @@
 //! Opening threads again after a connection, or Codex's memory of a thread, is gone.
 
+use std::time::Duration;
+
 use ostler_model::thread::{SeenState, ServerWanted, Signal, View};
 use ostler_model::{Failure, FailureClass, ThreadId, TurnId};
 use serde_json::Value;
@@ -7,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::actor::{Actor, Done, Link};
 use super::command::Connected;
-use super::connector::{ConnectError, Connection};
+use super::connector::{ConnectError, Connection, Connector};
 use super::look::look;
 use super::remembered::Remembered;
 use crate::app_server::AppServer;
@@ -39,6 +41,10 @@ struct Before {
 
 impl Actor {
     pub(super) fn reopen(&mut self, thread: &ThreadId, wanted: ServerWanted) {
+        if wanted == ServerWanted::Fresh {
+            // It is ended, so every other thread in it must learn that too.
+            self.lose_link("the app-server did not obey and is replaced");
+        }
         match &self.link {
             Link::Up { server, .. } => {
                 let server = server.clone();
@@ -58,7 +64,11 @@ impl Actor {
     ) {
         match &self.link {
             Link::Up { server, .. } => {
-                let connected = Connected { server: server.clone(), epoch: self.epoch };
+                let connected = Connected {
+                    server: server.clone(),
+                    epoch: self.epoch,
+                    opening: self.opening.clone(),
+                };
                 // Whoever asked may have gone.
                 drop(caller.send(Ok(connected)));
             }
@@ -74,7 +84,7 @@ impl Actor {
         self.link = Link::Connecting;
         let connector = self.connector.clone();
         self.spawn(async move {
-            let connected = connector.connect(wanted).await;
+            let connected = connect(&*connector, wanted).await;
             Done::Connected(wanted, Box::new(connected))
         });
     }
@@ -89,7 +99,11 @@ impl Actor {
                 self.epoch += 1;
                 self.link = Link::Up { server: server.clone(), events };
                 for caller in std::mem::take(&mut self.callers) {
-                    let connected = Connected { server: server.clone(), epoch: self.epoch };
+                    let connected = Connected {
+                        server: server.clone(),
+                        epoch: self.epoch,
+                        opening: self.opening.clone(),
+                    };
                     drop(caller.send(Ok(connected)));
                 }
                 for (thread, _) in std::mem::take(&mut self.reopening) {
@@ -107,7 +121,7 @@ impl Actor {
                     let failure = gone(&error);
                     self.step(&thread, Signal::ReopenFailed { failure });
                 }
-                if wanted == ServerWanted::Any {
+                if wanted != ServerWanted::Same {
                     for caller in std::mem::take(&mut self.callers) {
                         drop(caller.send(Err(error.clone())));
                     }
@@ -122,12 +136,12 @@ impl Actor {
     }
 
     fn resume(&mut self, thread: &ThreadId, server: AppServer) {
-        let thread = thread.clone();
+        let (thread, epoch) = (thread.clone(), self.epoch);
         let turn = self.threads.get(&thread).and_then(|entry| entry.machine.turn().cloned());
         let Some(root) = self.root_mut(&thread) else {
             self.spawn(async move {
                 let rejoined = rejoin_agent(&server, &thread).await;
-                Done::Reopened(thread, Box::new(rejoined))
+                Done::Reopened(thread, epoch, Box::new(rejoined))
             });
             return;
         };
@@ -139,25 +153,45 @@ impl Actor {
         };
         self.spawn(async move {
             let reopened = reopen_thread(&server, &thread, &before).await;
-            Done::Reopened(thread, Box::new(reopened))
+            Done::Reopened(thread, epoch, Box::new(reopened))
         });
     }
 
     pub(super) fn thread_reopened(
         &mut self,
         thread: &ThreadId,
+        epoch: u64,
         reopened: Result<Reopened, Failure>,
     ) {
+        let is_current = epoch == self.epoch && self.server().is_some();
+        if !is_current && self.may_retry(thread) {
+            // The connection that it was opened on is gone again.
+            return self.reopen(thread, ServerWanted::Same);
+        }
+        let reopened = match is_current {
+            true => reopened,
+            false => Err(Failure::new(FailureClass::ServerGone, "the connection broke again")),
+        };
         match reopened {
             Ok(Reopened { thread: now, view }) => {
                 if now != *thread {
                     self.rename(thread, &now);
+                }
+                if let Some(entry) = self.threads.get_mut(&now) {
+                    entry.reopenings = 0;
                 }
                 self.tell_missed(&now, &view);
                 self.step(&now, Signal::Reopened(view));
             }
             Err(failure) => self.step(thread, Signal::ReopenFailed { failure }),
         }
+    }
+
+    /// A thread is opened a few times before it counts as lost.
+    fn may_retry(&mut self, thread: &ThreadId) -> bool {
+        let Some(entry) = self.threads.get_mut(thread) else { return false };
+        entry.reopenings += 1;
+        entry.reopenings < REOPENINGS
     }
 
     /// Steps of the running turn that ended while nobody listened.
@@ -179,6 +213,10 @@ impl Actor {
             self.threads.insert(new.clone(), entry);
             self.renamed.insert(old.clone(), new.clone());
         }
+        for entry in self.threads.values_mut() {
+            entry.follow(old, new);
+        }
+        self.hear_early(new);
     }
 
     /// Tells Codex that we no longer listen; a thread that nobody listens to is unloaded in time.
@@ -192,6 +230,40 @@ impl Actor {
     }
 }
 
+/// How often a thread is opened again on connections that break at once.
+const REOPENINGS: u8 = 3;
+
+/// A new keeper needs seconds on a busy machine, and ending an old one as long again.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(120);
+
+/// The connection may have broken for a moment only.
+const CONNECT_TRIES: u32 = 3;
+
+/// From one try to the next.
+const CONNECT_PAUSE: Duration = Duration::from_millis(200);
+
+async fn connect(
+    connector: &dyn Connector,
+    wanted: ServerWanted,
+) -> Result<Connection, ConnectError> {
+    let mut tries = 1;
+    loop {
+        let connected = tokio::time::timeout(CONNECT_DEADLINE, connector.connect(wanted)).await;
+        match connected {
+            Ok(Err(error)) if tries < CONNECT_TRIES => {
+                tracing::debug!(%error, tries, "no connection yet");
+                tokio::time::sleep(CONNECT_PAUSE * tries).await;
+                tries += 1;
+            }
+            Ok(connected) => return connected,
+            Err(_) => {
+                let message = "the app-server could not be reached in time".to_owned();
+                return Err(ConnectError { message, evidence: connector.evidence() });
+            }
+        }
+    }
+}
+
 async fn reopen_thread(
     server: &AppServer,
     thread: &ThreadId,
@@ -199,7 +271,9 @@ async fn reopen_thread(
 ) -> Result<Reopened, Failure> {
     match server.resume_thread(thread, &before.settings).await {
         Ok(_) => {
-            let view = look(server, thread).await.unwrap_or_default();
+            // Not to know how its turn stands is not to have opened it.
+            let view = look(server, thread).await;
+            let view = view.map_err(|reason| Failure::new(FailureClass::ServerGone, reason))?;
             Ok(Reopened { thread: thread.clone(), view })
         }
         Err(OpenError::NotFound { .. }) if !before.has_turns || before.conversation.is_some() => {

@@ -160,6 +160,19 @@ impl From<String> for McpServerState {
     }
 }
 
+impl McpServerState {
+    /// As Codex spells it.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Starting => "starting".to_owned(),
+            Self::Ready => "ready".to_owned(),
+            Self::Failed => "failed".to_owned(),
+            Self::Cancelled => "cancelled".to_owned(),
+            Self::Other(word) => word.clone(),
+        }
+    }
+}
+
 /// How a step of the model's plan stands.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]

@@ -61,6 +61,30 @@ pub enum Notice {
     },
     /// Nobody read the updates for too long, so the rest of them is not told; always the last one. The thread goes on.
     LeftBehind,
+    /// Who is logged in has changed.
+    Account {
+        login: Option<String>,
+        plan: Option<String>,
+    },
+    /// A login has ended.
+    Login {
+        succeeded: bool,
+        error: Option<String>,
+    },
+    /// What later turns will run with.
+    Settings {
+        model: Option<String>,
+        effort: Option<String>,
+    },
+    /// Codex has the thread no longer at hand; the next input opens it again.
+    Unloaded,
+    /// Somebody put the thread away.
+    Archived,
+    /// Something that we do not use: Codex's name for it, and its JSON text as it came.
+    Other {
+        name: String,
+        json: String,
+    },
     /// Something that we cannot read; it was left alone.
     Odd {
         text: String,

@@ -62,6 +62,8 @@ pub enum ServerWanted {
     Same,
     /// Any; a fresh one if need be.
     Any,
+    /// Another than before: that one does not obey, and is ended.
+    Fresh,
 }
 
 /// What watchers of a thread are told, in order.

@@ -41,8 +41,10 @@ impl Machine {
             return out.push(stray_item(why, id, item));
         }
         let Some(turn) = self.turn.as_mut() else { return };
+        // An item without an id cannot be told twice.
+        let is_named = !item.id.as_str().is_empty();
         let is_open = turn.open.iter().any(|open| open.item.id == item.id);
-        if is_open || turn.has_ended(&item) {
+        if is_named && (is_open || turn.has_ended(&item)) {
             return out.push(stray_item(StrayReason::Duplicate, id, item));
         }
         if matches!(item.body, ItemBody::AgentMessage(_)) {
@@ -68,7 +70,7 @@ impl Machine {
             return out.push(stray_item(why, id, item));
         }
         let Some(turn) = self.turn.as_mut() else { return };
-        if turn.has_ended(&item) {
+        if !item.id.as_str().is_empty() && turn.has_ended(&item) {
             return out.push(stray_item(StrayReason::Duplicate, id, item));
         }
         turn.retrying = None;

@@ -3,7 +3,7 @@
 use super::effect::{Effect, ServerWanted, Update, Withdrawal};
 use super::liveness::Looking;
 use super::machine::Machine;
-use super::signal::{SaidEnd, View};
+use super::signal::{SaidEnd, SeenState, View};
 use super::views::seen_turn;
 use crate::failure::{Failure, FailureClass};
 use crate::moment::Moment;
@@ -118,7 +118,8 @@ impl Machine {
         match seen_turn(view, turn).map(|seen| &seen.end) {
             Some(Some(SaidEnd::Interrupted)) => !asked_for,
             Some(Some(_)) => false,
-            Some(None) | None => !view.state.is_active(),
+            // Only a thread at rest has no turn; what is not known proves nothing.
+            Some(None) | None => matches!(view.state, SeenState::Idle | SeenState::NotLoaded),
         }
     }
 
@@ -126,7 +127,7 @@ impl Machine {
         let wanted = self.link;
         self.link = Link::Down;
         self.lose_connection(out);
-        if wanted == Link::Reopening(ServerWanted::Any) {
+        if wanted != Link::Reopening(ServerWanted::Same) {
             self.refuse_all(&failure, out);
         }
         if self.turn.is_some() {

@@ -176,7 +176,7 @@ impl Machine {
         self.conclude(now, end, true, out);
         if self.link == Link::Up {
             // What comes next must not get into the turn that does not end.
-            self.reopen_anywhere(out);
+            self.reopen(ServerWanted::Fresh, out);
         }
     }
 

@@ -66,7 +66,7 @@ fn a_turn_that_does_not_obey_is_looked_at_then_given_up_with_its_app_server() {
     let by = Interrupter::Caller { name: "ann".into() };
     assert_eq!(end(&effects), Some((TurnEnd::Interrupted { by }, true)));
     // The next input must not get into the turn that does not end.
-    assert_eq!(besides_end(effects), [Effect::Reopen { server: ServerWanted::Any }]);
+    assert_eq!(besides_end(effects), [Effect::Reopen { server: ServerWanted::Fresh }]);
 }
 
 #[test]

@@ -38,6 +38,10 @@ pub enum OpenError {
     Connection(RequestError),
     #[error(transparent)]
     Unreadable(CallError),
+    #[error(
+        "thread {thread} is open here already; use the handle that has it, or close that first"
+    )]
+    AlreadyDriven { thread: ThreadId },
     #[error("codex opened a thread without saying which")]
     NoThreadId,
 }
