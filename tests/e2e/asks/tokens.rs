@@ -1,7 +1,7 @@
 //! Codex lets another program hold its login, and asks it for fresh tokens.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ostler_codex::account::TokenSource;
@@ -131,6 +131,12 @@ fn asked(stage: &Stage) -> usize {
 async fn fresh_tokens_go_from_their_source_to_codex_and_nowhere_else(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
 ) {
+    // All work of this test is done on its own thread, so this is all that is logged.
+    let logs = Arc::new(Mutex::new(Vec::new()));
+    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);
+    let subscriber = subscriber.with_writer(logs.clone()).finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    tracing::trace!("logs are kept");
     let stage = stage(version);
     let codex = stage.codex().await.unwrap();
     let driven = stage.drive_with(&codex, with(Some(Arc::new(Source::Fresh)))).await.unwrap();
@@ -145,6 +151,8 @@ async fn fresh_tokens_go_from_their_source_to_codex_and_nowhere_else(
     assert_eq!((outcome.result.retries, asked(&stage)), (0, 2));
     assert!(!format!("{:?}", thread.seen).contains(CANARY), "{:?}", thread.seen);
     assert!(!format!("{:?}", token_reply()).contains(CANARY));
+    let logged = String::from_utf8(logs.lock().unwrap().clone()).unwrap();
+    assert!(logged.contains("logs are kept") && !logged.contains(CANARY), "{logged}");
 }
 
 fn token_reply() -> TokenRefreshReply {
