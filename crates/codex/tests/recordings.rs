@@ -1,5 +1,5 @@
 //! Every recording in `tests/recordings` is played through the code that drives threads. See the README there.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
