@@ -22,6 +22,21 @@ const SOON: Duration = Duration::from_secs(60);
 /// Must stand nowhere but on the wire.
 const CANARY: &str = "canary-4711";
 
+/// Keeps what is logged.
+#[derive(Clone, Default)]
+struct Logs(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Logs {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 type Refreshed<'a> = Pin<Box<dyn Future<Output = Result<TokenRefreshReply, String>> + Send + 'a>>;
 
 #[derive(Debug)]
@@ -132,9 +147,10 @@ async fn fresh_tokens_go_from_their_source_to_codex_and_nowhere_else(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
 ) {
     // All work of this test is done on its own thread, so this is all that is logged.
-    let logs = Arc::new(Mutex::new(Vec::new()));
+    let logs = Logs::default();
+    let writer = logs.clone();
     let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);
-    let subscriber = subscriber.with_writer(logs.clone()).finish();
+    let subscriber = subscriber.with_writer(move || writer.clone()).finish();
     let _logging = tracing::subscriber::set_default(subscriber);
     tracing::trace!("logs are kept");
     let stage = stage(version);
@@ -151,7 +167,7 @@ async fn fresh_tokens_go_from_their_source_to_codex_and_nowhere_else(
     assert_eq!((outcome.result.retries, asked(&stage)), (0, 2));
     assert!(!format!("{:?}", thread.seen).contains(CANARY), "{:?}", thread.seen);
     assert!(!format!("{:?}", token_reply()).contains(CANARY));
-    let logged = String::from_utf8(logs.lock().unwrap().clone()).unwrap();
+    let logged = String::from_utf8(logs.0.lock().unwrap().clone()).unwrap();
     assert!(logged.contains("logs are kept") && !logged.contains(CANARY), "{logged}");
 }
 
