@@ -26,7 +26,7 @@ use serde_json::Value;
 /// One app-server with a driver, and a model that knows several conversations.
 struct World {
     driven: Driven,
-    _codex: KeptCodex,
+    codex: KeptCodex,
     stage: Stage,
 }
 
@@ -47,7 +47,7 @@ impl World {
     async fn on(stage: Stage) -> Self {
         let codex = stage.codex().await.unwrap();
         let driven = stage.drive(&codex).await.unwrap();
-        Self { driven, _codex: codex, stage }
+        Self { driven, codex, stage }
     }
 
     /// A thread that asks before every command which is not known to be harmless.

@@ -94,3 +94,26 @@ async fn an_interrupt_ends_the_turn_and_its_command(
     let by = Interrupter::Caller { name: "the test".into() };
     assert_eq!(outcome.result.end, TurnEnd::Interrupted { by });
 }
+
+#[rstest]
+#[tokio::test]
+async fn a_closed_thread_can_be_opened_again_at_once(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let stage = stage(version, vec![text("Harnessed.")]);
+    let codex = stage.codex().await.unwrap();
+    let driven = stage.drive(&codex).await.unwrap();
+    let settings = stage.settings(workspace_write(), ApprovalPolicy::Never);
+    let mut thread = driven.thread(settings.clone(), ThreadOptions::default()).await.unwrap();
+    thread.run(TurnInput::text(PROMPT)).await.unwrap();
+    // If Codex turned away from us after we came back, the next turn would never be heard of.
+    for _ in 0..5 {
+        let id = thread.thread.id().clone();
+        thread.thread.close().await;
+        let again = driven.driver.resume_thread(&id, settings.clone(), ThreadOptions::default());
+        let (handle, updates) = again.await.unwrap();
+        thread = ostler_testkit::DrivenThread::new(handle, updates);
+        let outcome = thread.run(TurnInput::text(PROMPT)).await.unwrap();
+        assert_eq!(outcome.result.end, TurnEnd::Completed);
+    }
+}

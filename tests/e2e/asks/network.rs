@@ -80,7 +80,7 @@ async fn a_connection_is_decided_in_every_way(
         .unwrap();
     let codex = stage.codex_under(REQUIREMENTS).await.unwrap();
     let driven = stage.drive(&codex).await.unwrap();
-    let world = World { driven, _codex: codex, stage };
+    let world = World { driven, codex, stage };
     let sandbox = SandboxPolicy::WorkspaceWrite {
         writable_roots: Vec::new(),
         network_access: true,

@@ -129,7 +129,8 @@ async fn a_tool_in_a_namespace_is_found(#[values("0.130.0", "0.142.5", "0.166.0"
         vec![("say hello", vec![text("Hello.")]), ("sell it", vec![sell, text("Sold.")])],
     )
     .await;
-    let peer = world.driven.driver.server().await.unwrap().peer().clone();
+    let mut client = world.stage.client(&world.codex).await.unwrap();
+    let peer = client.server.peer().clone();
     let start = json!({
         "cwd": world.stage.workspace(),
         "sandbox": "read-only",
@@ -145,7 +146,8 @@ async fn a_tool_in_a_namespace_is_found(#[values("0.130.0", "0.142.5", "0.166.0"
     let id = ThreadId::new(opened["thread"]["id"].as_str().unwrap());
     let hello = json!({ "threadId": id, "input": [{ "type": "text", "text": "say hello" }] });
     peer.request("turn/start", &hello, soon).await.unwrap();
-    world.stage.model().wait_until(soon, |seen| !seen.is_empty()).await.unwrap();
+    client.turn_end(&id).await.unwrap();
+    client.close().await;
 
     let (tell, _told) = mpsc::unbounded_channel();
     let options = ThreadOptions { handlers: handlers(tell), ..ThreadOptions::default() };

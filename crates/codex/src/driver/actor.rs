@@ -244,10 +244,7 @@ impl Actor {
                     root.settings = *settings;
                 }
             }
-            Command::Forget { thread, done } => {
-                self.forget(&thread);
-                drop(done);
-            }
+            Command::Forget { thread, done } => self.forget(&thread, done),
         }
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use backon::{ExponentialBuilder, Retryable};
 use ostler_model::ThreadId;
 use ostler_model::thread::Signal;
+use tokio::sync::oneshot;
 
 use super::actor::{Actor, Done};
 use super::entry::{Entry, PendingAsk, Role, Root};
@@ -89,7 +90,7 @@ impl Actor {
                 self.refuse_unknown(id, call.method.to_string());
             }
         }
-        self.unsubscribe(thread);
+        self.unsubscribe(thread, ());
     }
 
     /// A sub-agent of this sub-agent may have been asked about before we knew its parent.
@@ -164,9 +165,10 @@ impl Actor {
         }
     }
 
-    pub(super) fn forget(&mut self, thread: &ThreadId) {
+    /// `done` is let go when Codex has turned away as well: until then an opening could be undone.
+    pub(super) fn forget(&mut self, thread: &ThreadId, done: oneshot::Sender<()>) {
         let family = self.family_of(thread);
-        self.unsubscribe(thread);
+        self.unsubscribe(thread, done);
         for member in &family {
             if let Some(mut entry) = self.threads.remove(member) {
                 entry.asks.values_mut().for_each(PendingAsk::dismiss);
