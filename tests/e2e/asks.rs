@@ -13,6 +13,8 @@ mod tokens;
 mod tools;
 mod user_input;
 
+use std::time::Duration;
+
 use ostler_codex::driver::ThreadOptions;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::settings::SandboxPolicy;
@@ -86,6 +88,11 @@ impl World {
             })
             .collect()
     }
+}
+
+/// What must come without waiting for anybody; a busy machine may take its time.
+async fn soon<T>(coming: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), coming).await.unwrap()
 }
 
 fn decided(decision: Decision) -> Decided {

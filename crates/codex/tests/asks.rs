@@ -286,7 +286,7 @@ async fn a_token_source_that_hangs_is_refused_in_time() {
     assert_eq!(driven.warning().await, "no fresh tokens in time");
 }
 
-/// The reason of a refusal must not keep the refusal back.
+/// The reason goes first, but it must not keep the refusal back for ever.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_goes_out_even_if_its_reason_does_not() {
     let mut driven = driven("0.166.0", None).await;
@@ -297,9 +297,11 @@ async fn a_refusal_goes_out_even_if_its_reason_does_not() {
     let decided = Decided { decision: Decision::Deny, by: "ann".to_owned(), reason };
     driven.thread.answer(ask, decided).await;
 
+    let decided = Instant::now();
     // Codex takes the reason and never says so.
     let steer = driven.codex.read().await;
     assert_eq!(steer["method"], "turn/steer");
     assert_eq!(steer["params"]["input"][0]["text"], "the hay is needed");
     assert_eq!(driven.codex.read().await, json!({"id": 0, "result": {"decision": "decline"}}));
+    assert_eq!(decided.elapsed().as_secs(), 5, "it waits, and not for ever");
 }

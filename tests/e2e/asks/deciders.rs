@@ -10,7 +10,7 @@ use ostler_scripted_model::Answer;
 use rstest::rstest;
 use tokio::sync::mpsc;
 
-use super::{World, by_ann, decided, send, world};
+use super::{World, by_ann, decided, send, soon, world};
 use crate::{command, text};
 
 async fn asking(version: &str, prompts: &[&'static str]) -> World {
@@ -43,10 +43,10 @@ async fn an_ask_waits_for_a_decider_and_goes_from_one_to_the_next(
         std::future::pending::<Result<Decided, String>>()
     });
     thread.thread.decide_with(thinker).await;
-    assert_eq!(prompts.recv().await, Some(id.clone()));
+    assert_eq!(soon(prompts.recv()).await, Some(id.clone()));
     thread.thread.await_decider().await;
     // The thinker was dismissed, so its side of the channel is gone.
-    assert_eq!(prompts.recv().await, None);
+    assert_eq!(soon(prompts.recv()).await, None);
     assert_eq!(world.stage.lines("ran.log").len(), 0);
     thread.thread.decide_with(always(Decision::Once)).await;
     assert_eq!(thread.closed(&id).await.unwrap(), by_ann(Decision::Once));

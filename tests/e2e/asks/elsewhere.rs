@@ -7,7 +7,7 @@ use ostler_model::{Decision, TurnEnd};
 use rstest::rstest;
 use tokio::sync::mpsc;
 
-use super::{decided, send, stage_of};
+use super::{decided, send, soon, stage_of};
 use crate::{command, text};
 
 /// Tells when it is dropped.
@@ -48,7 +48,7 @@ async fn an_answer_of_another_client_takes_our_prompt_away(
     thread.thread.decide_with(decider).await;
     send(&thread, "let them").await;
     let (id, _) = thread.ask().await.unwrap();
-    assert_eq!(prompts.recv().await, Some(id.clone()));
+    assert_eq!(soon(prompts.recv()).await, Some(id.clone()));
 
     let mut other = stage.client(&codex).await.unwrap();
     other.server.call(&ThreadResume::new(thread.thread.id().clone())).await.unwrap();
@@ -57,7 +57,7 @@ async fn an_answer_of_another_client_takes_our_prompt_away(
 
     let elsewhere = AskEnd::Withdrawn { reason: Withdrawal::Elsewhere };
     assert_eq!(thread.closed(&id).await.unwrap(), elsewhere);
-    assert_eq!(taken_away.recv().await, Some(()), "the prompt still stands");
+    assert_eq!(soon(taken_away.recv()).await, Some(()), "the prompt still stands");
     assert_eq!(thread.turn_end().await.unwrap().end, TurnEnd::Completed);
     assert_eq!(stage.lines("ran.log").len(), 1);
     // An answer that comes late is told to be so, and nothing else happens.
@@ -66,10 +66,10 @@ async fn an_answer_of_another_client_takes_our_prompt_away(
     // The end of the turn takes a prompt away as well.
     send(&thread, "end it").await;
     let (id, _) = thread.ask().await.unwrap();
-    assert_eq!(prompts.recv().await, Some(id.clone()));
+    assert_eq!(soon(prompts.recv()).await, Some(id.clone()));
     thread.thread.interrupt("ann").await;
     let ended = AskEnd::Withdrawn { reason: Withdrawal::TurnEnded };
     assert_eq!(thread.closed(&id).await.unwrap(), ended);
-    assert_eq!(taken_away.recv().await, Some(()), "the prompt still stands");
+    assert_eq!(soon(taken_away.recv()).await, Some(()), "the prompt still stands");
     assert_eq!(stage.lines("ran.log").len(), 1);
 }

@@ -14,7 +14,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{World, call, decided, send, world};
+use super::{World, call, decided, send, soon, world};
 use crate::text;
 
 fn tool(name: &str) -> DynamicTool {
@@ -115,7 +115,7 @@ async fn tools_of_ours_run_and_fail_as_themselves(
     thread.thread.interrupt("ann").await;
     let withdrawn = AskEnd::Withdrawn { reason: Withdrawal::TurnEnded };
     assert_eq!(thread.closed(&id).await.unwrap(), withdrawn);
-    assert_eq!(told.recv().await, Some("gone"));
+    assert_eq!(soon(told.recv()).await, Some("gone"));
 }
 
 /// Tools in a namespace are known by both names. Codex keeps the tools of a thread, so another client may have given them.

@@ -90,7 +90,6 @@ impl Actor {
                 self.refuse_unknown(id, call.method.to_string());
             }
         }
-        self.unsubscribe(thread, ());
     }
 
     /// A sub-agent of this sub-agent may have been asked about before we knew its parent.

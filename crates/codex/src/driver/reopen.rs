@@ -219,14 +219,14 @@ impl Actor {
         self.hear_early(new);
     }
 
-    /// Tells Codex that we no longer listen; a thread that nobody listens to is unloaded in time. What is held is let go
-    /// when Codex has answered.
-    pub(super) fn unsubscribe(&mut self, thread: &ThreadId, held: impl Send + 'static) {
+    /// Tells Codex that we no longer listen; a thread that nobody listens to is unloaded in time. Lets go of
+    /// `done` when Codex has answered.
+    pub(super) fn unsubscribe(&mut self, thread: &ThreadId, done: oneshot::Sender<()>) {
         let Some(server) = self.server().cloned() else { return };
         let thread_id = thread.clone();
         self.spawn(async move {
             drop(server.call(&ThreadUnsubscribe { thread_id }).await);
-            drop(held);
+            drop(done);
             Done::Nothing
         });
     }

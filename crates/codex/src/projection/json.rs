@@ -23,9 +23,21 @@ const NO_CAPS: Caps =
 /// Longer keys are left out when a value is cut: a cut key could be mistaken for another.
 const LONGEST_KEY: usize = 64;
 
-/// The value of JSON text. Text that cannot be read, or is nested deeper than the reader goes, is taken for a string.
+/// Readers of JSON go 128 levels deep; this leaves room for what a message wraps around a value.
+const DEEPEST: usize = 120;
+
+/// The value of JSON text. Text that cannot be read, or is nested deeper than readers go, is taken for a string.
 pub(crate) fn read(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+    let value = serde_json::from_str(text).ok().filter(|value| is_within(value, DEEPEST));
+    value.unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+fn is_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(list) => levels > 0 && list.iter().all(|it| is_within(it, levels - 1)),
+        Value::Object(object) => levels > 0 && object.values().all(|it| is_within(it, levels - 1)),
+        _ => true,
+    }
 }
 
 /// The value as JSON of at most `limit` characters: first long strings and lists are shortened, then deeper ones.

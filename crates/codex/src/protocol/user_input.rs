@@ -79,7 +79,9 @@ impl From<UserInputFields> for UserInput {
             ("skill", _, _, Some(name), Some(path)) => Self::Skill { name, path },
             ("mention", _, _, Some(name), Some(path)) => Self::Mention { name, path },
             // A kind we do not know that carries a text: the text is what a person reads.
-            (kind, Some(text), ..) if !KINDS.contains(&kind) => Self::Text(text),
+            (kind, Some(text), ..) if !kind.is_empty() && !KINDS.contains(&kind) => {
+                Self::Text(text)
+            }
             _ => Self::Other(fields.kind),
         }
     }
