@@ -33,6 +33,12 @@ pub mod kind {
     pub enum Ask {}
     /// One question inside a user-input ask.
     pub enum Question {}
+    /// A task of ours.
+    pub enum Task {}
+    /// Something we owe a task.
+    pub enum Intent {}
+    /// A rule of the policy.
+    pub enum Rule {}
 }
 
 /// Names a conversation; unique in one Codex home.
@@ -47,6 +53,12 @@ pub type InputId = Id<kind::Input>;
 pub type AskId = Id<kind::Ask>;
 /// Names one question inside a user-input ask.
 pub type QuestionId = Id<kind::Question>;
+/// Names a task in our own records.
+pub type TaskId = Id<kind::Task>;
+/// Names something we owe a task; for an input it is the same text as its [`InputId`].
+pub type IntentId = Id<kind::Intent>;
+/// Names a rule of the policy.
+pub type RuleId = Id<kind::Rule>;
 
 impl<Kind> Id<Kind> {
     pub fn new(text: impl Into<String>) -> Self {

@@ -3,17 +3,20 @@
 //! This room knows no clock, no I/O, no randomness and no wire: time and ids come in as data, and none of Codex's JSON
 //! words appear here. The `codex` room translates between them and these types.
 //!
-//! Start reading at [`ask`] for what a person is asked, at [`decision`] for what they may answer.
+//! Start reading at [`task`] for what outlives every process, at [`thread`] for the rules of driving Codex, at [`ask`] for
+//! what a person is asked, at [`decision`] for what they may answer.
 
 pub mod ask;
 pub mod decision;
 pub mod failure;
 pub mod form;
 pub mod id;
+pub mod input;
 pub mod item;
 pub mod message;
 pub mod moment;
 pub mod plan;
+pub mod task;
 pub mod thread;
 pub mod turn;
 pub mod usage;
@@ -21,8 +24,10 @@ pub mod usage;
 pub use ask::{Ask, AskKind};
 pub use decision::Decision;
 pub use failure::{Failure, FailureClass};
-pub use id::{AskId, Id, InputId, ItemId, QuestionId, ThreadId, TurnId};
+pub use id::{AskId, Id, InputId, IntentId, ItemId, QuestionId, RuleId, TaskId, ThreadId, TurnId};
+pub use input::Input;
 pub use item::{Item, ItemBody};
 pub use message::Message;
 pub use moment::Moment;
+pub use task::{Event, Task, TaskSettings, TaskState};
 pub use turn::{Interrupter, TurnEnd, TurnResult};

@@ -20,7 +20,8 @@ pub struct Limits {
 }
 
 /// What to do with a turn that makes no progress though its app-server answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnStall {
     /// Say so, and again at growing intervals.
     #[default]

@@ -98,7 +98,8 @@ pub enum InputKind {
 }
 
 /// What to do with an input while a turn runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IfBusy {
     /// Put it into the running turn.
     Steer,

@@ -1,0 +1,86 @@
+//! A task: a prompt and its settings, its thread, its turns, its log, its outcome. It outlives every process.
+//!
+//! Start reading at [`TaskSettings`] for what it is started with, [`TaskState`] for where it can stand, [`Event`] for what
+//! its log holds, [`Intent`] for what we owe it.
+
+pub mod ask;
+mod event;
+mod intent;
+mod settings;
+mod state;
+
+pub use ask::{AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord};
+pub use event::{Event, Partial};
+pub use intent::{Intent, IntentState, NotDone, Receipt, Wish};
+pub use settings::{
+    Approval, Budget, CodexChoice, OnCrash, Sandbox, SandboxMode, TaskSettings, Unattended,
+    Worktree,
+};
+pub use state::{Cause, TaskState};
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{TaskId, ThreadId, TurnId};
+use crate::turn::TurnResult;
+
+/// A task as it stands, without its log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    pub id: TaskId,
+    pub state: TaskState,
+    /// Why it stands there.
+    pub cause: Cause,
+    /// The first line of its first prompt.
+    pub title: String,
+    pub settings: TaskSettings,
+    pub started_by: String,
+    pub thread: Option<ThreadId>,
+    /// The app-server that it was in last.
+    pub keeper: Option<String>,
+    pub codex_version: Option<String>,
+    /// The turn that runs, as far as we know.
+    pub turn: Option<TurnId>,
+    /// What the last turn that ended came to.
+    pub last_result: Option<TurnResult>,
+    pub spent: Spent,
+    /// The budget as it stands: each time somebody lets the task go on, it grows.
+    pub budget: Budget,
+    /// Unix milliseconds at which a parked task goes on by itself.
+    pub wake_at: Option<i64>,
+    /// Times in a row that a limit was reached with no work done between.
+    pub limit_streak: u32,
+    /// Unix milliseconds.
+    pub created_at: i64,
+    pub updated_at: i64,
+    /// When it was last over.
+    pub ended_at: Option<i64>,
+    /// The seq of the newest event.
+    pub last_seq: u64,
+    /// The task that it was forked from, and the turn.
+    pub forked_from: Option<ForkedFrom>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    pub task: TaskId,
+    pub turn: Option<TurnId>,
+}
+
+/// What a task has used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// Of turns that have ended.
+    pub tokens: u64,
+    pub work_ms: u64,
+    pub turns: u32,
+}
+
+/// Which edge of a budget was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "edge", rename_all = "snake_case")]
+pub enum Edge {
+    Tokens { used: u64, most: u64 },
+    WorkTime { used_ms: u64, most_ms: u64 },
+    Turns { used: u32, most: u32 },
+}

@@ -1,0 +1,164 @@
+//! Where a task stands, and why it came there.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::id::{AskId, IntentId, TurnId};
+use crate::task::Edge;
+use crate::turn::Interrupter;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskState {
+    /// It has something to do and waits for its time.
+    Queued,
+    /// Its thread is being opened.
+    Starting,
+    Working,
+    WaitingForApproval,
+    WaitingForUserInput,
+    /// It stands until a limit has passed or somebody has decided.
+    Parked,
+    /// Its app-server or our daemon was lost; it is being found out what became of it.
+    Recovering,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl TaskState {
+    pub const ALL: [Self; 10] = [
+        Self::Queued,
+        Self::Starting,
+        Self::Working,
+        Self::WaitingForApproval,
+        Self::WaitingForUserInput,
+        Self::Parked,
+        Self::Recovering,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// The same word in text, JSON and the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Starting => "starting",
+            Self::Working => "working",
+            Self::WaitingForApproval => "waiting_for_approval",
+            Self::WaitingForUserInput => "waiting_for_user_input",
+            Self::Parked => "parked",
+            Self::Recovering => "recovering",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
+    /// Nothing happens any more unless somebody sends something.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// Nothing goes on before a person has done something.
+    pub fn waits_for_a_person(self) -> bool {
+        matches!(self, Self::WaitingForApproval | Self::WaitingForUserInput)
+    }
+
+    /// A turn of it runs, or is about to.
+    pub fn is_at_work(self) -> bool {
+        matches!(
+            self,
+            Self::Starting
+                | Self::Working
+                | Self::WaitingForApproval
+                | Self::WaitingForUserInput
+                | Self::Recovering
+        )
+    }
+}
+
+impl fmt::Display for TaskState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// Why a task changed its state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum Cause {
+    /// Somebody gave it something to do.
+    Submitted {
+        intent: IntentId,
+    },
+    /// There is room for it now.
+    Placed,
+    /// Codex has taken the input, or started a turn by itself.
+    TurnBegan {
+        turn: TurnId,
+    },
+    AskOpened {
+        ask: AskId,
+    },
+    /// The last of its asks is answered or needs no answer any more.
+    AsksClosed,
+    TurnCompleted {
+        turn: TurnId,
+    },
+    TurnFailed {
+        failure: Failure,
+    },
+    /// It could not be started.
+    StartFailed {
+        failure: Failure,
+    },
+    Interrupted {
+        by: Interrupter,
+    },
+    /// Unix milliseconds.
+    LimitReached {
+        failure: Failure,
+        until: i64,
+    },
+    LimitPassed,
+    /// The limit was reached this often in a row without any work done between.
+    LimitAgain {
+        failure: Failure,
+        times: u32,
+    },
+    /// The app-server died under it.
+    ServerLost {
+        failure: Failure,
+    },
+    /// Somebody is to decide whether it goes on.
+    ContinueAsked {
+        ask: AskId,
+    },
+    BudgetUsed {
+        edge: Edge,
+    },
+    /// Somebody let it go on.
+    GoesOn {
+        by: String,
+    },
+    /// Somebody did not.
+    Stopped {
+        by: String,
+    },
+    /// Our daemon was started anew and found it at work.
+    DaemonStarted,
+    /// What became of it meanwhile is known now.
+    Rejoined,
+    /// All that was left to do was taken back.
+    Withdrawn {
+        by: String,
+    },
+}
