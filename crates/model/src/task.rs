@@ -6,6 +6,7 @@
 pub mod ask;
 mod event;
 mod intent;
+pub mod machine;
 mod settings;
 mod state;
 
