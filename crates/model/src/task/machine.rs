@@ -306,6 +306,11 @@ impl Machine {
             self.agents_tokens = 0;
         }
         self.task.turn = Some(turn.clone());
+        if self.place != Place::Held {
+            // Codex began by itself.
+            self.place = Place::Held;
+            out.push(Effect::KeepPlace);
+        }
         self.show_work(Cause::TurnBegan { turn }, out);
     }
 
