@@ -34,10 +34,29 @@ pub enum AskKind {
         cause: Option<String>,
         account: Option<String>,
     },
+    /// Ostler itself asks whether a task shall go on; this is why it stopped.
+    Continue {
+        why: String,
+    },
     /// A question this version of ours does not know; the name is Codex's.
     Other {
         name: String,
     },
+}
+
+impl AskKind {
+    /// Whether a person decides it. The others are for programs of ours.
+    pub fn is_for_people(&self) -> bool {
+        match self {
+            Self::Command(_)
+            | Self::FileChange(_)
+            | Self::Permissions(_)
+            | Self::UserInput(_)
+            | Self::Elicitation(_)
+            | Self::Continue { .. } => true,
+            Self::ToolCall(_) | Self::TokenRefresh { .. } | Self::Other { .. } => false,
+        }
+    }
 }
 
 /// May this command run?

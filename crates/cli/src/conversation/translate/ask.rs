@@ -74,6 +74,10 @@ pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
         }
         AskKind::ToolCall(_) => "Codex asks for a tool of ours",
         AskKind::TokenRefresh { .. } => "Codex asks for fresh tokens",
+        AskKind::Continue { why } => {
+            shown.details.push(DetailShown::new("why", why));
+            "the task stopped: shall it go on?"
+        }
         AskKind::Other { name } => {
             shown.details.push(DetailShown::new("request", name));
             "Codex asks something new"
