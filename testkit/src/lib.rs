@@ -8,6 +8,7 @@ mod cut;
 mod driven;
 mod mcp;
 pub mod reader;
+mod recalled;
 mod stage;
 mod terminal;
 

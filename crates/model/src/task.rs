@@ -67,6 +67,13 @@ pub struct ForkedFrom {
     pub turn: Option<TurnId>,
 }
 
+/// A sub-agent: a thread that Codex started by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Agent {
+    pub thread: ThreadId,
+    pub name: Option<String>,
+}
+
 /// What a task has used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
