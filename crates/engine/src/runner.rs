@@ -58,6 +58,8 @@ pub(crate) enum Order {
     Placed,
     /// Its time has come.
     Wake,
+    /// Something may be written down for it that it was not told.
+    Look,
     /// Ends the task for good; nothing of it may go on.
     Remove { done: oneshot::Sender<()> },
 }
@@ -304,6 +306,11 @@ impl Runner {
             Order::Answer(order) => self.answer(*order).await?,
             Order::Placed => self.step(Signal::Placed),
             Order::Wake => self.step(Signal::Tick),
+            Order::Look => {
+                for intent in self.shared.store.open_intents(&self.id).await? {
+                    self.submit(intent);
+                }
+            }
             Order::Remove { done } => {
                 self.remove().await;
                 // Whoever asked may have gone.

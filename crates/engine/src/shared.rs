@@ -4,7 +4,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ostler_model::policy::RuleSet;
+use ostler_model::RuleId;
+use ostler_model::policy::{Rule, RuleSet};
 use ostler_store::Store;
 use tokio::sync::mpsc;
 
@@ -28,6 +29,16 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn rules(&self) -> Arc<RuleSet> {
         self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn add_rule(&self, rule: Rule) {
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        *rules = Arc::new(rules.with(rule));
+    }
+
+    pub(crate) fn remove_rule(&self, rule: &RuleId) {
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        *rules = Arc::new(rules.without(rule));
     }
 }
 

@@ -64,6 +64,9 @@ pub struct Task {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkedFrom {
     pub task: TaskId,
+    /// The thread that it had then.
+    pub thread: ThreadId,
+    /// The last turn that is copied; without it all of them.
     pub turn: Option<TurnId>,
 }
 
