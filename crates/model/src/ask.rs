@@ -157,8 +157,14 @@ pub struct ElicitationAsk {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ElicitationWant {
-    /// Codex asks whether it may call a tool of the server; the message names the tool. The arguments are JSON text.
-    ToolApproval { description: Option<String>, arguments: Option<String> },
+    /// Codex asks whether it may call a tool of the server.
+    ToolApproval {
+        /// Absent where the question does not name it in the way we know.
+        tool: Option<String>,
+        description: Option<String>,
+        /// JSON text.
+        arguments: Option<String>,
+    },
     /// The server wants a form filled in.
     Form(Vec<FormField>),
     /// The server wants the person to open this address.

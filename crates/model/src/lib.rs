@@ -8,6 +8,7 @@
 
 pub mod ask;
 pub mod decision;
+mod digest;
 pub mod failure;
 pub mod form;
 pub mod id;
