@@ -142,8 +142,8 @@ impl Runner {
     async fn load(shared: Arc<Shared>, id: &TaskId) -> Result<Option<Self>, StoreError> {
         let store = &shared.store;
         let Some(task) = store.task(id).await? else { return Ok(None) };
-        let intents = store.open_intents(id).await?;
-        let desk = Desk::load(store.open_asks_of(id).await?);
+        let intents = store.open_intents_of(id).await?;
+        let desk = Desk::load(store, id).await?;
         let notes = TurnNotes::load(store, &task).await?;
         let mut loaded = Loaded { asks: desk.for_people(), ..Loaded::default() };
         for intent in &intents {
@@ -307,7 +307,7 @@ impl Runner {
             Order::Placed => self.step(Signal::Placed),
             Order::Wake => self.step(Signal::Tick),
             Order::Look => {
-                for intent in self.shared.store.open_intents(&self.id).await? {
+                for intent in self.shared.store.open_intents_of(&self.id).await? {
                     self.submit(intent);
                 }
             }

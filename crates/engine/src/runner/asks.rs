@@ -13,13 +13,13 @@ use ostler_model::policy::{PolicyContext, Verdict};
 use ostler_model::task::machine::{AskedOf, Signal};
 use ostler_model::task::{
     Agent, AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord, IntentState, NotDone,
-    Receipt, Task, Unattended,
+    Receipt, Task, Unattended, Wish,
 };
 use ostler_model::thread::{AskEnd, Update, Withdrawal};
 use ostler_model::{
-    AskId, Decision, Event, FailureClass, IntentId, ItemId, TurnResult,
+    AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TurnResult,
 };
-use ostler_store::Write;
+use ostler_store::{Store, StoreError, Write};
 use uuid::Uuid;
 
 use super::perform::Todo;
@@ -49,15 +49,27 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn load(asks: Vec<AskRecord>) -> Self {
+    pub(super) async fn load(store: &Store, task: &TaskId) -> Result<Self, StoreError> {
         let mut desk = Self::default();
-        for ask in asks {
+        for mut ask in store.asks_of(task).await? {
             desk.note_session(&ask);
-            if ask.state != AskState::Closed {
-                desk.records.insert(ask.id.clone(), ask);
+            if ask.state == AskState::Closed {
+                continue;
+            }
+            // What is stored for all to see has no secrets in it; what is owed to Codex has.
+            if let Some(decided) = &mut ask.decision
+                && let Some(owed) = store.owed_decision(&ask.id).await?
+            {
+                decided.decision = owed;
+            }
+            desk.records.insert(ask.id.clone(), ask);
+        }
+        for intent in store.open_intents_of(task).await? {
+            if let Wish::Answer { ask, .. } = &intent.wish {
+                desk.answers.insert(ask.clone(), intent.id.clone());
             }
         }
-        desk
+        Ok(desk)
     }
 
     /// Those that Codex waits for a person with.

@@ -128,13 +128,13 @@ impl Runner {
 
     /// The messages of a turn that has ended, from what is stored of it.
     pub(super) async fn project(&mut self, turn: &TurnId) {
-        let items = match self.shared.store.items(&self.id, turn).await {
+        let items = match self.shared.store.items_of_turn(&self.id, turn).await {
             Ok(items) => items,
             // They can be made again from the items at any time.
             Err(error) => return tracing::warn!(%error, task = %self.id, "no messages of a turn"),
         };
-        let items = items.iter().map(|stored| (&stored.item, stored.how));
-        let messages = project_turn(turn, items, KnownInputs::default());
+        let items: Vec<(Item, ItemEnd)> = items.into_iter().map(|stored| (stored.item, stored.how)).collect();
+        let messages = project_turn(turn, KnownInputs::default(), &items);
         self.log.push(Write::Messages { task: self.id.clone(), turn: turn.clone(), messages });
     }
 }

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10 * 60);
 const TRIES: u32 = 3;
 
 /// Events that are read at once.
-const PAGE: u32 = 512;
+const PAGE: usize = 512;
 
 pub(super) struct Opened {
     seat: Seat,
@@ -147,13 +147,13 @@ async fn recall(
         .any(|result| !result.failure().is_some_and(died));
     let mut story = Story::default();
     if task.turn.is_some() {
-        let mut after = store.turn_began_seq(&task.id, task.turn.as_ref()).await?;
+        let mut after = 0;
         loop {
             let page = store.events(&task.id, after, PAGE).await?;
             let Some(last) = page.last() else { break };
             after = last.seq;
             for logged in page {
-                story.take(logged.event);
+                story.take(logged.event, task.turn.as_ref());
             }
         }
     }
@@ -197,9 +197,15 @@ struct Story {
 }
 
 impl Story {
-    fn take(&mut self, event: Event) {
+    fn take(&mut self, event: Event, running: Option<&TurnId>) {
         match event {
             Event::Thread { agent: None, update } => {
+                if let Update::TurnBegan { turn } = &*update
+                    && Some(turn) == running
+                {
+                    *self = Self::default();
+                    return;
+                }
                 if let Update::Usage { usage, .. } = &*update {
                     self.usage = Some(usage.thread);
                 }
