@@ -7,13 +7,15 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every arrow between rooms that is allowed. An arrow that is not here is a design question, not a line to add.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("ostler-model", &[]),
     ("ostler-config", &[]),
     ("ostler-scripted-model", &[]),
     ("ostler-codex", &["ostler-model"]),
     // Who is an agent is for `codex` to know; the server is given a function that says so.
-    ("ostler-server", &[]),
+    ("ostler-server", &["ostler-engine", "ostler-model"]),
+    ("ostler-store", &["ostler-model"]),
+    ("ostler-engine", &["ostler-codex", "ostler-model", "ostler-store"]),
     // `keeper`, `codex`, `doctor` and `demo` work without a daemon, so the door for people reaches codex itself.
     (
         "ostler",
@@ -29,7 +31,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
 ];
 
 /// Crates that stand for a world only some rooms may know.
-const WORLDS: [(&str, &[&str]); 8] = [
+const WORLDS: [(&str, &[&str]); 9] = [
     ("clap", &["ostler"]),
     ("anstream", &["ostler"]),
     ("indicatif", &["ostler"]),
@@ -37,9 +39,18 @@ const WORLDS: [(&str, &[&str]); 8] = [
     ("tungstenite", &["ostler-codex"]),
     ("axum", &["ostler-server"]),
     ("hyper", &["ostler-codex", "ostler-scripted-model", "ostler-server"]),
+    ("rusqlite", &["ostler-store"]),
     (
         "tokio",
-        &["ostler", "ostler-codex", "ostler-scripted-model", "ostler-server", "ostler-testkit"],
+        &[
+            "ostler",
+            "ostler-codex",
+            "ostler-engine",
+            "ostler-scripted-model",
+            "ostler-server",
+            "ostler-store",
+            "ostler-testkit",
+        ],
     ),
 ];
 

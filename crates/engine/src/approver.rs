@@ -6,9 +6,9 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use ostler_model::Decision;
 use ostler_model::ask::{Ask, AskKind};
 use ostler_model::task::{AskRecord, DecidedBy, DecisionRecord, Task};
-use ostler_model::Decision;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
@@ -100,7 +100,12 @@ impl Approver {
             return None;
         }
         let program = self.command.first().cloned().unwrap_or_default();
-        Some(DecisionRecord { decision, by: DecidedBy::Approver { program }, reason: reply.reason, at: now() })
+        Some(DecisionRecord {
+            decision,
+            by: DecidedBy::Approver { program },
+            reason: reply.reason,
+            at: now(),
+        })
     }
 
     async fn run(&self, question: &[u8]) -> Result<Reply, String> {
@@ -128,7 +133,8 @@ impl Approver {
         if !status.success() {
             return Err(format!("{program} ended with {status}"));
         }
-        serde_json::from_slice(&output).map_err(|error| format!("its output is no decision: {error}"))
+        serde_json::from_slice(&output)
+            .map_err(|error| format!("its output is no decision: {error}"))
     }
 }
 

@@ -28,12 +28,23 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// What a runner tells.
 #[derive(Debug)]
 pub(crate) enum FromRunner {
-    WantPlace { task: TaskId },
-    KeepPlace { task: TaskId },
-    LeavePlace { task: TaskId },
-    Moved { task: TaskId, state: TaskState },
+    WantPlace {
+        task: TaskId,
+    },
+    KeepPlace {
+        task: TaskId,
+    },
+    LeavePlace {
+        task: TaskId,
+    },
+    Moved {
+        task: TaskId,
+        state: TaskState,
+    },
     /// It has nothing to do any more and may be let go.
-    AtRest { task: TaskId },
+    AtRest {
+        task: TaskId,
+    },
     NewRule(Box<Rule>),
 }
 
@@ -41,10 +52,16 @@ pub(crate) enum FromRunner {
 #[derive(Debug)]
 pub(crate) enum FromDoor {
     /// A new task, or one that has got something to do, which is written down.
-    Do { task: TaskId, order: Order },
+    Do {
+        task: TaskId,
+        order: Order,
+    },
     /// A new task that waits for its time.
     Queue(Waiting),
-    Remove { task: TaskId, done: oneshot::Sender<()> },
+    Remove {
+        task: TaskId,
+        done: oneshot::Sender<()>,
+    },
 }
 
 /// A task in line.
@@ -175,7 +192,8 @@ impl Dispatcher {
 
     fn load(&mut self, task: &TaskId, is_placed: bool) {
         let (orders, inbox) = mpsc::channel(QUEUED_ORDERS);
-        self.loaded.insert(task.clone(), Loaded { orders, late: None, is_placed, must_look: false });
+        self.loaded
+            .insert(task.clone(), Loaded { orders, late: None, is_placed, must_look: false });
         let runner = Runner::run(self.shared.clone(), task.clone(), inbox, self.stop.clone());
         let id = self.runners.spawn(runner).id();
         self.tasks.insert(id, task.clone());
@@ -185,13 +203,18 @@ impl Dispatcher {
         match word {
             FromRunner::WantPlace { task } => self.want_place(task),
             FromRunner::KeepPlace { task } => {
-                let pool = self.known.get(&task).map(|known| known.pool.clone()).unwrap_or_default();
+                let pool =
+                    self.known.get(&task).map(|known| known.pool.clone()).unwrap_or_default();
                 self.line.keep(&task, &pool);
             }
             FromRunner::LeavePlace { task } => self.line.leave(&task),
-            FromRunner::Moved { task, state } => self.line.set_waits(&task, state.waits_for_a_person()),
+            FromRunner::Moved { task, state } => {
+                self.line.set_waits(&task, state.waits_for_a_person())
+            }
             FromRunner::AtRest { task } => {
-                if let Some(loaded) = self.loaded.get_mut(&task).filter(|loaded| loaded.late.is_none()) {
+                if let Some(loaded) =
+                    self.loaded.get_mut(&task).filter(|loaded| loaded.late.is_none())
+                {
                     loaded.late = Some(Vec::new());
                     // Its runner takes what it was told before, and ends.
                     loaded.orders = mpsc::channel(1).0;
@@ -260,12 +283,16 @@ impl Dispatcher {
         let again = now().saturating_add(i64::try_from(AFTER_FAILURE.as_millis()).unwrap_or(0));
         match ended {
             None => drop(self.wakes.insert((again, task.clone()))),
-            Some(RunnerEnd { result: Err(error), .. }) if !error.is_of_the_batch() => return Err(error),
+            Some(RunnerEnd { result: Err(error), .. }) if !error.is_of_the_batch() => {
+                return Err(error);
+            }
             Some(RunnerEnd { result: Err(error), .. }) => {
                 tracing::error!(%error, %task, "a task cannot go on; it is tried again");
                 self.wakes.insert((again, task.clone()));
             }
-            Some(RunnerEnd { wake_at, .. }) => self.wakes.extend(wake_at.map(|at| (at, task.clone()))),
+            Some(RunnerEnd { wake_at, .. }) => {
+                self.wakes.extend(wake_at.map(|at| (at, task.clone())))
+            }
         }
         for order in late {
             self.order(task.clone(), order);

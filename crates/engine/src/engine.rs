@@ -11,7 +11,9 @@ use ostler_model::thread::IfBusy;
 use ostler_model::{
     AskId, Decision, Event, Input, IntentId, RuleId, Task, TaskId, TaskState, TurnId,
 };
-use ostler_store::{Batch, Committed, Retention, RuleRow, StartKey, Store, StoreError, SweepReport, Write};
+use ostler_store::{
+    Batch, Committed, Retention, RuleRow, StartKey, Store, StoreError, SweepReport, Write,
+};
 use sha2::{Digest, Sha256};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -51,7 +53,7 @@ pub struct EngineSettings {
 }
 
 /// Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
     doors: mpsc::Sender<FromDoor>,
@@ -93,7 +95,9 @@ impl Engine {
         for row in store.rules(now()).await? {
             match serde_json::from_str(&row.json) {
                 Ok(rule) => rules.push(rule),
-                Err(error) => tracing::error!(%error, rule = %row.id, "a rule cannot be read and does not count"),
+                Err(error) => {
+                    tracing::error!(%error, rule = %row.id, "a rule cannot be read and does not count")
+                }
             }
         }
         let (to_dispatcher, runners) = mpsc::channel(QUEUED_WORDS);
@@ -132,13 +136,17 @@ impl Engine {
     /// Writes a task down and lets it run when its time has come. With a key, a second start is the first one.
     pub async fn start_task(&self, wish: StartTask) -> Result<Started, Refusal> {
         let counts = self.shared.store.counts().await?;
-        if counts.of(TaskState::Queued) >= self.queued {
+        let queued = counts.get(&TaskState::Queued).copied().unwrap_or(0);
+        if queued >= u64::try_from(self.queued).unwrap_or(u64::MAX) {
             return Err(Refusal::QueueFull { most: self.queued });
         }
         start::check(&wish, &self.allowed)?;
         // Which Codex it is stays so for good: a thread must not go back to an older one.
         let kind = self.shared.pool.kind(&wish.settings).await.map_err(Refusal::Codex)?;
-        let key = wish.key.as_ref().map(|key| StartKey { key: format!("{}\n{key}", wish.by), digest: wish.digest() });
+        let key = wish
+            .key
+            .as_ref()
+            .map(|key| StartKey { key: format!("{}\n{key}", wish.by), digest: wish.digest() });
         let StartTask { mut settings, input, by, forked_from, id, .. } = wish;
         settings.codex.version = Some(kind.version);
         let (task, batch) = new_task(settings, input, by, forked_from, id, key);
@@ -174,14 +182,19 @@ impl Engine {
 
     /// Decides an ask. The first decision counts.
     pub async fn answer(&self, ask: &AskId, answer: Answer) -> Result<(), AnswerError> {
-        let record = self.shared.store.ask(ask).await?.ok_or_else(|| AnswerError::NotFound(ask.clone()))?;
+        let record =
+            self.shared.store.ask(ask).await?.ok_or_else(|| AnswerError::NotFound(ask.clone()))?;
         if record.state == AskState::Closed || record.state == AskState::Decided {
             return Err(too_late(&record));
         }
         let Answer { decision, reason, remember, by } = answer;
         let (reply, answered) = oneshot::channel();
         let order = AnswerOrder { ask: ask.clone(), decision, by, reason, remember, reply };
-        self.tell(FromDoor::Do { task: record.task.clone(), order: Order::Answer(Box::new(order)) }).await;
+        self.tell(FromDoor::Do {
+            task: record.task.clone(),
+            order: Order::Answer(Box::new(order)),
+        })
+        .await;
         match answered.await {
             Ok(Err(AnswerError::Closed)) => match self.shared.store.ask(ask).await? {
                 Some(record) => Err(too_late(&record)),
@@ -193,9 +206,18 @@ impl Engine {
     }
 
     /// Writes down that a program under an app-server tried to decide.
-    pub async fn note_self_approval(&self, ask: &AskRecord, who: String, why: String) -> Result<(), StoreError> {
+    pub async fn note_self_approval(
+        &self,
+        ask: &AskRecord,
+        who: String,
+        why: String,
+    ) -> Result<(), StoreError> {
         let mut batch = Batch::new();
-        batch.event(&ask.task, now(), Event::SelfApprovalRefused { ask: Some(ask.id.clone()), who, why });
+        batch.event(
+            &ask.task,
+            now(),
+            Event::SelfApprovalRefused { ask: Some(ask.id.clone()), who, why },
+        );
         let committed = self.shared.store.commit(batch).await?;
         if let Committed::Written(seqs) = committed
             && let Some(seqs) = seqs.first()
@@ -242,7 +264,10 @@ impl Engine {
     /// The app-servers that run for tasks: keeper, version, threads in it.
     pub fn app_servers(&self) -> Vec<(Option<String>, String, usize)> {
         let servers = self.shared.pool.servers();
-        servers.iter().map(|server| (server.keeper(), server.version.clone(), server.seats())).collect()
+        servers
+            .iter()
+            .map(|server| (server.keeper(), server.version.clone(), server.seats()))
+            .collect()
     }
 
     async fn find(&self, task: &TaskId) -> Result<Task, Refusal> {
@@ -250,14 +275,27 @@ impl Engine {
         found.ok_or_else(|| Refusal::NoTask(task.clone()))
     }
 
-    async fn intend(&self, task: &TaskId, wish: Wish, by: &str, key: Option<&str>) -> Result<IntentId, Refusal> {
+    async fn intend(
+        &self,
+        task: &TaskId,
+        wish: Wish,
+        by: &str,
+        key: Option<&str>,
+    ) -> Result<IntentId, Refusal> {
         let found = self.find(task).await?;
         let id = intent_id(task, key);
         if key.is_some() && self.shared.store.intent(&id).await?.is_some() {
             return Ok(id);
         }
         let at = now();
-        let intent = Intent { id: id.clone(), task: task.clone(), wish, by: by.to_owned(), at, state: IntentState::Pending };
+        let intent = Intent {
+            id: id.clone(),
+            task: task.clone(),
+            wish,
+            by: by.to_owned(),
+            at,
+            state: IntentState::Pending,
+        };
         let mut batch = Batch::new();
         batch.push(Write::Intent(Box::new(intent.clone())));
         batch.event(task, at, Event::Intended { intent: Box::new(intent.clone()) });
@@ -301,7 +339,8 @@ fn intent_id(task: &TaskId, key: Option<&str>) -> IntentId {
         None => IntentId::new(Uuid::now_v7().to_string()),
         Some(key) => {
             let hash = Sha256::digest(format!("{task}\n{key}"));
-            let bytes: [u8; 16] = std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default());
+            let bytes: [u8; 16] =
+                std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default());
             IntentId::new(uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string())
         }
     }

@@ -131,7 +131,10 @@ impl Pool {
             Err(error) => return tracing::error!(%error, "the keepers cannot be listed"),
         };
         for found in found {
-            let Some(purpose) = found.record.as_ref().and_then(|record| record.purpose.clone()) else { continue };
+            let Some(purpose) = found.record.as_ref().and_then(|record| record.purpose.clone())
+            else {
+                continue;
+            };
             let Some(digest) = purpose.strip_prefix(PURPOSE).map(str::trim) else { continue };
             let lives = matches!(found.condition, Condition::Running | Condition::KeeperDead);
             let adopted = match lives {
@@ -152,9 +155,9 @@ impl Pool {
         let patience = self.settings.idle_server;
         let over: Vec<Arc<Server>> = {
             let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-            let (over, kept) = servers
-                .drain(..)
-                .partition(|server| server.idle_since().is_some_and(|since| now >= since + patience));
+            let (over, kept) = servers.drain(..).partition(|server| {
+                server.idle_since().is_some_and(|since| now >= since + patience)
+            });
             *servers = kept;
             over
         };

@@ -32,7 +32,8 @@ use tokio_util::sync::CancellationToken;
 use crate::hub::News;
 use crate::pool::Seat;
 use crate::shared::{Shared, now};
-pub(crate) use answer::{AnswerError, AnswerOrder};
+pub use answer::AnswerError;
+pub(crate) use answer::AnswerOrder;
 use asks::Desk;
 use log::Log;
 use open::Opened;
@@ -61,7 +62,9 @@ pub(crate) enum Order {
     /// Something may be written down for it that it was not told.
     Look,
     /// Ends the task for good; nothing of it may go on.
-    Remove { done: oneshot::Sender<()> },
+    Remove {
+        done: oneshot::Sender<()>,
+    },
 }
 
 /// What became of a runner.
@@ -104,7 +107,10 @@ struct Stage {
 enum Work {
     Opened(Box<Result<Opened, ostler_model::Failure>>),
     /// The approver's word on an ask; none if it leaves the ask to people.
-    Approved { ask: AskId, decision: Option<Box<DecisionRecord>> },
+    Approved {
+        ask: AskId,
+        decision: Option<Box<DecisionRecord>>,
+    },
     Done,
 }
 
@@ -326,8 +332,12 @@ impl Runner {
             return;
         }
         let signal = match &intent.wish {
-            Wish::Send { if_busy, .. } => Signal::Submit { intent: intent.id.clone(), if_busy: *if_busy },
-            Wish::Interrupt => Signal::Interrupt { intent: intent.id.clone(), by: intent.by.clone() },
+            Wish::Send { if_busy, .. } => {
+                Signal::Submit { intent: intent.id.clone(), if_busy: *if_busy }
+            }
+            Wish::Interrupt => {
+                Signal::Interrupt { intent: intent.id.clone(), by: intent.by.clone() }
+            }
             Wish::Answer { .. } => return,
         };
         self.intents.insert(intent.id.clone(), intent);

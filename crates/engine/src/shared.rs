@@ -14,7 +14,6 @@ use crate::dispatcher::FromRunner;
 use crate::hub::Hub;
 use crate::pool::Pool;
 
-#[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) pool: Pool,

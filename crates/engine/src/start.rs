@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ostler_model::Input;
-use ostler_model::task::{Approval, ForkedFrom, SandboxMode, TaskSettings};
 use ostler_model::TaskId;
+use ostler_model::task::{Approval, ForkedFrom, SandboxMode, TaskSettings};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -49,7 +49,8 @@ impl StartTask {
 
 pub(crate) fn check(wish: &StartTask, allowed: &Allowed) -> Result<(), Refusal> {
     let mut problems = Vec::new();
-    let mut problem = |what: &str, message: String| problems.push(Problem { what: what.to_owned(), message });
+    let mut problem =
+        |what: &str, message: String| problems.push(Problem { what: what.to_owned(), message });
     if let Err(Refusal::Invalid { problems }) = check_input(&wish.input) {
         for found in problems {
             problem(&found.what, found.message);
@@ -74,12 +75,20 @@ pub(crate) fn check(wish: &StartTask, allowed: &Allowed) -> Result<(), Refusal> 
             "never is not allowed here; the operator allows it with `allow_approval_never = true` in [tasks]".to_owned(),
         );
     }
-    if settings.sandbox.mode != SandboxMode::WorkspaceWrite && !settings.sandbox.writable_roots.is_empty() {
-        problem("writable_roots", "more folders can be writable only with sandbox workspace-write".to_owned());
+    if settings.sandbox.mode != SandboxMode::WorkspaceWrite
+        && !settings.sandbox.writable_roots.is_empty()
+    {
+        problem(
+            "writable_roots",
+            "more folders can be writable only with sandbox workspace-write".to_owned(),
+        );
     }
     let budget = settings.budget;
     if budget.tokens == Some(0) || budget.work_ms == Some(0) || budget.turns == Some(0) {
-        problem("budget", "a budget of nothing lets nothing be done; leave it out or give a number".to_owned());
+        problem(
+            "budget",
+            "a budget of nothing lets nothing be done; leave it out or give a number".to_owned(),
+        );
     }
     match translate::thread_settings(settings) {
         Err(error) => problem("config", error.to_string()),

@@ -59,11 +59,7 @@ fn sandbox(settings: &TaskSettings) -> SandboxPolicy {
 }
 
 pub(crate) fn limits(settings: &TaskSettings) -> Limits {
-    Limits {
-        budget: settings.turn_timeout(),
-        on_stall: settings.on_stall,
-        ..Limits::default()
-    }
+    Limits { budget: settings.turn_timeout(), on_stall: settings.on_stall, ..Limits::default() }
 }
 
 pub(crate) fn turn_input(input: &Input) -> Result<TurnInput, NotJson> {

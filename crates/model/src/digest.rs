@@ -48,6 +48,7 @@ impl AskKind {
             Self::Command(_)
             | Self::Permissions(_)
             | Self::UserInput(_)
+            | Self::Continue { .. }
             | Self::ToolCall(_)
             | Self::TokenRefresh { .. } => true,
         }
@@ -96,6 +97,10 @@ impl Canon {
             AskKind::TokenRefresh { cause: _, account } => {
                 self.byte(7);
                 self.maybe_text(account.as_ref());
+            }
+            AskKind::Continue { why } => {
+                self.byte(9);
+                self.text(why);
             }
             AskKind::Other { name } => {
                 self.byte(8);

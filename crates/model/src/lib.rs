@@ -17,6 +17,7 @@ pub mod item;
 pub mod message;
 pub mod moment;
 pub mod plan;
+pub mod policy;
 pub mod task;
 pub mod thread;
 pub mod turn;

@@ -51,18 +51,20 @@ impl Binaries {
     async fn look(&self, wanted: Option<&str>) -> Result<(PathBuf, String), Failure> {
         if let Some(wanted) = wanted {
             let version = parse_version(wanted).map_err(|error| unfit(error.to_string()))?;
-            let installed = self.cache.installed(&version).map_err(|error| unfit(error.to_string()))?;
+            let installed =
+                self.cache.installed(&version).map_err(|error| unfit(error.to_string()))?;
             if let Some(installed) = installed {
                 return Ok((installed.binary, installed.version.to_string()));
             }
         }
         let resolution = binary::resolve(&self.settings, &self.cache, &self.environment).await;
-        let found = resolution.map_err(|_| unfit("no Codex was found; run `ostler codex install`".to_owned()))?;
+        let found = resolution
+            .map_err(|_| unfit("no Codex was found; run `ostler codex install`".to_owned()))?;
         let version = found.version.to_string();
         match wanted {
-            Some(wanted) if wanted != version => {
-                Err(unfit(format!("Codex {wanted} is not installed; run `ostler codex install {wanted}`")))
-            }
+            Some(wanted) if wanted != version => Err(unfit(format!(
+                "Codex {wanted} is not installed; run `ostler codex install {wanted}`"
+            ))),
             _ => Ok((found.path, version)),
         }
     }

@@ -4,7 +4,7 @@ use ostler_codex::thread::Decided;
 use ostler_model::policy::{Rule, RuleWish};
 use ostler_model::task::machine::{MayContinue, Signal};
 use ostler_model::task::{
-    AskClosed, AskRecord, DecidedBy, DecisionRecord, AskState, Intent, IntentState, Receipt, Wish,
+    AskClosed, AskRecord, AskState, DecidedBy, DecisionRecord, Intent, IntentState, Receipt, Wish,
 };
 use ostler_model::{AskId, AskKind, Decision, Event, IntentId};
 use ostler_store::{Batch, Committed, RuleRow, StoreError, Write};
@@ -60,7 +60,9 @@ impl Runner {
         let AnswerOrder { ask, decision, by, reason, remember, reply } = order;
         let answered = self.take_answer(&ask, decision, by, reason, remember).await;
         let fatal = match &answered {
-            Err(AnswerError::Store(error)) if !error.is_passing() && !error.is_of_the_batch() => Some(error.clone()),
+            Err(AnswerError::Store(error)) if !error.is_passing() && !error.is_of_the_batch() => {
+                Some(error.clone())
+            }
             _ => None,
         };
         // Whoever answered may have gone.
@@ -89,8 +91,16 @@ impl Runner {
         let rule = remember.map(|wish| self.rule(&record, &decision, wish)).transpose()?;
         if let Some(rule) = &rule {
             let json = serde_json::to_string(rule).unwrap_or_default();
-            batch.push(Write::Rule(RuleRow { id: rule.id.clone(), json, expires_at: rule.expires_at }));
-            let made = Event::RuleMade { rule: rule.id.clone(), text: rule.describe(), by: decision.by.describe() };
+            batch.push(Write::Rule(RuleRow {
+                id: rule.id.clone(),
+                json,
+                expires_at: rule.expires_at,
+            }));
+            let made = Event::RuleMade {
+                rule: rule.id.clone(),
+                text: rule.describe(),
+                by: decision.by.describe(),
+            };
             batch.event(&self.id, at, made);
         }
         match self.shared.store.commit(batch).await? {
@@ -115,25 +125,50 @@ impl Runner {
         let intent = Intent {
             id: IntentId::new(Uuid::now_v7().to_string()),
             task: self.id.clone(),
-            wish: Wish::Answer { ask: record.id.clone(), decision: shown.clone(), reason: decision.reason.clone() },
+            wish: Wish::Answer {
+                ask: record.id.clone(),
+                decision: shown.clone(),
+                reason: decision.reason.clone(),
+            },
             by: decision.by.describe(),
             at: decision.at,
             state,
         };
         let mut batch = Batch::new();
         let then = AskState::Decided;
-        batch.push(Write::Decide { ask: record.id.clone(), decision: Box::new(decision.clone()), then });
+        batch.push(Write::Decide {
+            ask: record.id.clone(),
+            decision: Box::new(decision.clone()),
+            then,
+        });
         batch.push(Write::Intent(Box::new(intent.clone())));
         batch.event(&self.id, decision.at, Event::Intended { intent: Box::new(intent.clone()) });
         let told = DecisionRecord { decision: shown, ..decision.clone() };
-        batch.event(&self.id, decision.at, Event::AskDecided { ask: record.id.clone(), decision: Box::new(told) });
+        batch.event(
+            &self.id,
+            decision.at,
+            Event::AskDecided { ask: record.id.clone(), decision: Box::new(told) },
+        );
         (batch, intent)
     }
 
-    fn rule(&self, record: &AskRecord, decision: &DecisionRecord, wish: RuleWish) -> Result<Rule, AnswerError> {
+    fn rule(
+        &self,
+        record: &AskRecord,
+        decision: &DecisionRecord,
+        wish: RuleWish,
+    ) -> Result<Rule, AnswerError> {
         let task = self.machine.task();
-        Rule::from_ask(&record.content, &self.id, &task.settings.cwd, wish, &decision.by.describe(), decision.at, &record.id)
-            .map_err(|why| AnswerError::NoRule(why.to_string()))
+        Rule::from_ask(
+            &record.content,
+            &self.id,
+            &task.settings.cwd,
+            wish,
+            &decision.by.describe(),
+            decision.at,
+            &record.id,
+        )
+        .map_err(|why| AnswerError::NoRule(why.to_string()))
     }
 
     fn answered(&mut self, record: &AskRecord, decision: DecisionRecord, intent: Intent) {
@@ -159,8 +194,13 @@ impl Runner {
     /// Gives Codex what was decided, if it waits for it now. Otherwise the decision waits for the question.
     pub(super) async fn deliver(&mut self, delivery: Delivery) {
         let Delivery { ask } = delivery;
-        let (Some(driver), Some(record)) = (self.desk.live(&ask).cloned(), self.desk.get(&ask)) else { return };
-        let Some(DecisionRecord { decision, by, reason, .. }) = record.decision.clone() else { return };
+        let (Some(driver), Some(record)) = (self.desk.live(&ask).cloned(), self.desk.get(&ask))
+        else {
+            return;
+        };
+        let Some(DecisionRecord { decision, by, reason, .. }) = record.decision.clone() else {
+            return;
+        };
         let Some(stage) = &self.stage else { return };
         stage.thread.answer(driver, Decided { decision, by: by.describe(), reason }).await;
     }

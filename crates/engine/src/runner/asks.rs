@@ -12,13 +12,11 @@ use ostler_model::ask::{Ask, AskKind};
 use ostler_model::policy::{PolicyContext, Verdict};
 use ostler_model::task::machine::{AskedOf, Signal};
 use ostler_model::task::{
-    Agent, AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord, IntentState, NotDone,
-    Receipt, Task, Unattended, Wish,
+    Agent, AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord, IntentState,
+    NotDone, Receipt, Task, Unattended, Wish,
 };
 use ostler_model::thread::{AskEnd, Update, Withdrawal};
-use ostler_model::{
-    AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TurnResult,
-};
+use ostler_model::{AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TurnResult};
 use ostler_store::{Store, StoreError, Write};
 use uuid::Uuid;
 
@@ -74,7 +72,8 @@ impl Desk {
 
     /// Those that Codex waits for a person with.
     pub(super) fn for_people(&self) -> BTreeMap<AskId, AskedOf> {
-        let open = self.records.values().filter(|ask| ask.state == AskState::Open && ask.source.is_some());
+        let open =
+            self.records.values().filter(|ask| ask.state == AskState::Open && ask.source.is_some());
         open.map(|ask| (ask.id.clone(), asked_of(&ask.content))).collect()
     }
 
@@ -125,7 +124,8 @@ impl Desk {
         let same = |ask: &&AskRecord| {
             ask.digest == digest && ask.source.is_some() && !self.live.contains_key(&ask.id)
         };
-        let place = |ask: &AskRecord| ask.source.as_ref().is_some_and(|known| known.item == source.item);
+        let place =
+            |ask: &AskRecord| ask.source.as_ref().is_some_and(|known| known.item == source.item);
         let candidates: Vec<&AskRecord> = self.records.values().filter(same).collect();
         let found = candidates.iter().find(|ask| place(ask)).or(candidates.first());
         found.map(|ask| ask.id.clone())
@@ -156,7 +156,8 @@ impl Runner {
         let thread = agent.map(|agent| agent.thread.clone()).or_else(|| content.thread.clone());
         let thread = thread.or_else(|| task.thread.clone());
         // The driver's name is that of the connection and that of the request.
-        let request = driver.as_str().split_once('.').map_or(driver.as_str(), |(_, request)| request);
+        let request =
+            driver.as_str().split_once('.').map_or(driver.as_str(), |(_, request)| request);
         AskSource {
             keeper: self.stage.as_ref().and_then(|stage| stage.seat.keeper()).unwrap_or_default(),
             thread: thread.unwrap_or_else(|| "".into()),
@@ -183,7 +184,14 @@ impl Runner {
         self.consider(&ask);
     }
 
-    fn new_ask(&mut self, agent: Option<Agent>, driver: AskId, source: AskSource, content: Ask, digest: String) {
+    fn new_ask(
+        &mut self,
+        agent: Option<Agent>,
+        driver: AskId,
+        source: AskSource,
+        content: Ask,
+        digest: String,
+    ) {
         let of = asked_of(&content);
         let ask = self.write_ask(agent, Some(source), content, digest);
         self.desk.live.insert(ask.clone(), driver);
@@ -197,7 +205,13 @@ impl Runner {
         drop(self.write_ask(None, None, content, digest));
     }
 
-    fn write_ask(&mut self, agent: Option<Agent>, source: Option<AskSource>, content: Ask, digest: String) -> AskId {
+    fn write_ask(
+        &mut self,
+        agent: Option<Agent>,
+        source: Option<AskSource>,
+        content: Ask,
+        digest: String,
+    ) -> AskId {
         let id = fresh_id();
         let record = AskRecord {
             id: id.clone(),
@@ -213,7 +227,8 @@ impl Runner {
         };
         self.log.push(Write::Ask(Box::new(record.clone())));
         let content = Box::new(content);
-        self.log.event(record.opened_at, Event::AskOpened { agent, ask: id.clone(), content, digest });
+        self.log
+            .event(record.opened_at, Event::AskOpened { agent, ask: id.clone(), content, digest });
         self.desk.records.insert(id.clone(), record);
         id
     }
@@ -225,17 +240,32 @@ impl Runner {
         if let Some(earlier) = self.desk.sessions.get(&digest).cloned()
             && content.takes(&Decision::Session)
         {
-            return self.decide_alone(ask, Decision::Session, DecidedBy::Earlier { ask: earlier }, None);
+            return self.decide_alone(
+                ask,
+                Decision::Session,
+                DecidedBy::Earlier { ask: earlier },
+                None,
+            );
         }
         let task = self.machine.task();
         let context = PolicyContext { task: &self.id, cwd: &task.settings.cwd, now: now() };
         match self.shared.rules().decide(&content, &context) {
             Verdict::Allowed { rule } if content.takes(&Decision::Once) => {
-                self.log.push(Write::RuleUsed { rule: rule.clone(), ask: ask.clone(), task: self.id.clone(), at: now() });
+                self.log.push(Write::RuleUsed {
+                    rule: rule.clone(),
+                    ask: ask.clone(),
+                    task: self.id.clone(),
+                    at: now(),
+                });
                 return self.decide_alone(ask, Decision::Once, DecidedBy::Rule { rule }, None);
             }
             Verdict::Denied { rule } if content.takes(&Decision::Deny) => {
-                self.log.push(Write::RuleUsed { rule: rule.clone(), ask: ask.clone(), task: self.id.clone(), at: now() });
+                self.log.push(Write::RuleUsed {
+                    rule: rule.clone(),
+                    ask: ask.clone(),
+                    task: self.id.clone(),
+                    at: now(),
+                });
                 let reason = Some("a rule of the operator forbids it".to_owned());
                 return self.decide_alone(ask, Decision::Deny, DecidedBy::Rule { rule }, reason);
             }
@@ -258,7 +288,9 @@ impl Runner {
     }
 
     pub(super) fn ask_approver(&mut self, ask: &AskId) {
-        let (Some(approver), Some(record)) = (self.shared.approver.clone(), self.desk.get(ask).cloned()) else {
+        let (Some(approver), Some(record)) =
+            (self.shared.approver.clone(), self.desk.get(ask).cloned())
+        else {
             return;
         };
         let task = self.machine.task().clone();
@@ -282,13 +314,22 @@ impl Runner {
     }
 
     /// A decision that no person made.
-    fn decide_alone(&mut self, ask: &AskId, decision: Decision, by: DecidedBy, reason: Option<String>) {
+    fn decide_alone(
+        &mut self,
+        ask: &AskId,
+        decision: Decision,
+        by: DecidedBy,
+        reason: Option<String>,
+    ) {
         let decision = DecisionRecord { decision, by, reason, at: now() };
         self.desk.decided(ask, decision.clone());
         if let Some(record) = self.desk.get(ask) {
             self.log.push(Write::Ask(Box::new(record.clone())));
         }
-        self.log.event(decision.at, Event::AskDecided { ask: ask.clone(), decision: Box::new(decision) });
+        self.log.event(
+            decision.at,
+            Event::AskDecided { ask: ask.clone(), decision: Box::new(decision) },
+        );
         self.step(Signal::AskGone { ask: ask.clone() });
         self.todo.push(Todo::Deliver(Box::new(Delivery { ask: ask.clone() })));
     }
@@ -299,7 +340,11 @@ impl Runner {
             return self.log.event(now(), Event::Thread { agent, update });
         };
         self.desk.live.remove(&ask);
-        let has_item = self.desk.get(&ask).and_then(|record| record.source.as_ref()).is_some_and(|source| source.item.is_some());
+        let has_item = self
+            .desk
+            .get(&ask)
+            .and_then(|record| record.source.as_ref())
+            .is_some_and(|source| source.item.is_some());
         match how {
             AskEnd::Decided { .. } => {
                 self.settle_answer(&ask, IntentState::Done { receipt: Receipt::Answered });
@@ -331,7 +376,8 @@ impl Runner {
 
     /// A turn has ended. If it died, what was asked waits for the same question.
     pub(super) fn asks_after_turn(&mut self, result: &TurnResult) {
-        let died = result.failure().is_some_and(|failure| failure.class == FailureClass::ServerGone);
+        let died =
+            result.failure().is_some_and(|failure| failure.class == FailureClass::ServerGone);
         let goes_on = died && !self.machine.task().state.is_over();
         let asks: Vec<AskRecord> = self.desk.records.values().cloned().collect();
         for mut record in asks {
@@ -349,7 +395,9 @@ impl Runner {
                     self.desk.records.insert(record.id.clone(), record);
                 }
                 AskState::Decided | AskState::Parked if goes_on => {}
-                AskState::Decided if was_delivered => self.close_ask(&record.id, AskClosed::Answered),
+                AskState::Decided if was_delivered => {
+                    self.close_ask(&record.id, AskClosed::Answered)
+                }
                 AskState::Parked => self.close_ask(&record.id, AskClosed::Overtaken),
                 _ => {
                     let reason = Withdrawal::TurnEnded;
@@ -386,7 +434,8 @@ impl Runner {
                 && !self.desk.escalated.contains(&ask.id)
                 && ask.opened_at.saturating_add(after) <= now()
         };
-        let due: Vec<AskId> = self.desk.records.values().filter(due).map(|ask| ask.id.clone()).collect();
+        let due: Vec<AskId> =
+            self.desk.records.values().filter(due).map(|ask| ask.id.clone()).collect();
         for ask in due {
             self.desk.escalated.insert(ask.clone());
             self.log.event(now(), Event::AskEscalated { ask });

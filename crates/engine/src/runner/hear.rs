@@ -11,8 +11,8 @@ use ostler_model::thread::Update;
 use ostler_model::{Event, Item, TurnId, TurnResult};
 use ostler_store::{TurnRow, Write};
 
-use super::perform::Todo;
 use super::Runner;
+use super::perform::Todo;
 use crate::hub::News;
 use crate::shared::now;
 
@@ -89,7 +89,13 @@ impl Runner {
         let number = self.notes.began(turn, at);
         let began_at = self.notes.began_at();
         let task = self.id.clone();
-        self.log.push(Write::Turn(TurnRow { task, turn: turn.clone(), number, began_at, result: None }));
+        self.log.push(Write::Turn(TurnRow {
+            task,
+            turn: turn.clone(),
+            number,
+            began_at,
+            result: None,
+        }));
         self.desk.forget_agents();
         self.leave_at = None;
     }
@@ -128,12 +134,13 @@ impl Runner {
 
     /// The messages of a turn that has ended, from what is stored of it.
     pub(super) async fn project(&mut self, turn: &TurnId) {
-        let items = match self.shared.store.items_of_turn(&self.id, turn).await {
+        let items = match self.shared.store.items_of_turn(&self.id, turn, 0, usize::MAX).await {
             Ok(items) => items,
             // They can be made again from the items at any time.
             Err(error) => return tracing::warn!(%error, task = %self.id, "no messages of a turn"),
         };
-        let items: Vec<(Item, ItemEnd)> = items.into_iter().map(|stored| (stored.item, stored.how)).collect();
+        let items: Vec<(Item, ItemEnd)> =
+            items.into_iter().map(|stored| (stored.item, stored.how)).collect();
         let messages = project_turn(turn, KnownInputs::default(), &items);
         self.log.push(Write::Messages { task: self.id.clone(), turn: turn.clone(), messages });
     }

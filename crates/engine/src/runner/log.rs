@@ -27,7 +27,14 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn new(task: TaskId) -> Self {
-        Self { task, writes: Vec::new(), wire: Vec::new(), grown: VecDeque::new(), size: 0, lost: 0 }
+        Self {
+            task,
+            writes: Vec::new(),
+            wire: Vec::new(),
+            grown: VecDeque::new(),
+            size: 0,
+            lost: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, write: Write) {
@@ -111,5 +118,8 @@ impl Log {
 }
 
 fn is_same(last: &Partial, next: &Partial) -> bool {
-    last.item == next.item && last.kind == next.kind && last.turn == next.turn && last.agent == next.agent
+    last.item == next.item
+        && last.kind == next.kind
+        && last.turn == next.turn
+        && last.agent == next.agent
 }

@@ -8,7 +8,7 @@ use ostler_codex::thread::{Agent, Recalled, RecalledAgent, RecalledInput, Thread
 use ostler_model::task::machine::Signal;
 use ostler_model::task::{ForkedFrom, Intent, IntentState, Wish};
 use ostler_model::thread::{AskEnd, IfBusy, InputState, RecalledTurn, Update};
-use ostler_model::{Event, Failure, FailureClass, InputId, Interrupter, Task, ThreadId, TurnId};
+use ostler_model::{Event, Failure, FailureClass, InputId, Interrupter, Task, TurnId};
 use ostler_store::{Store, StoreError};
 
 use super::{Runner, Stage, Work};
@@ -39,7 +39,8 @@ impl Runner {
         inputs.retain(|intent| matches!(intent.state, IntentState::Sent { .. }));
         inputs.sort_by(|one, other| (one.at, one.id.as_str()).cmp(&(other.at, other.id.as_str())));
         let interrupted_by = self.intents.values().find(|intent| intent.wish == Wish::Interrupt);
-        let interrupted_by = interrupted_by.map(|intent| Interrupter::Caller { name: intent.by.clone() });
+        let interrupted_by =
+            interrupted_by.map(|intent| Interrupter::Caller { name: intent.by.clone() });
         self.works.spawn(async move {
             let opened = open_somewhere(&shared, &task, &inputs, interrupted_by).await;
             Work::Opened(Box::new(opened))
@@ -100,7 +101,8 @@ async fn open_in(
     interrupted_by: Option<Interrupter>,
 ) -> Result<Opened, Failure> {
     let bad = |message: String| Failure::new(FailureClass::BadRequest, message);
-    let settings = translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
+    let settings =
+        translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
     let options = ThreadOptions {
         limits: translate::limits(&task.settings),
         patience: PATIENCE,
@@ -109,7 +111,9 @@ async fn open_in(
     let driver = seat.driver();
     let opening = match (&task.thread, &task.forked_from) {
         (None, None) => driver.start_thread(settings, options).await,
-        (None, Some(ForkedFrom { thread, turn: None, .. })) => driver.fork_thread(thread, settings, options).await,
+        (None, Some(ForkedFrom { thread, turn: None, .. })) => {
+            driver.fork_thread(thread, settings, options).await
+        }
         (None, Some(ForkedFrom { thread, turn: Some(turn), .. })) => {
             driver.fork_thread_at(thread, turn.clone(), settings, options).await
         }
@@ -216,7 +220,8 @@ impl Story {
                 self.told.push(Update::AskOpened { ask, content });
             }
             Event::AskDecided { ask, decision } => {
-                let how = AskEnd::Decided { decision: decision.decision, by: decision.by.describe() };
+                let how =
+                    AskEnd::Decided { decision: decision.decision, by: decision.by.describe() };
                 self.told.push(Update::AskClosed { ask, how });
             }
             _ => {}
@@ -231,7 +236,8 @@ impl Story {
             }
             Update::TurnEnded { .. } => self.agents.retain(|(known, ..)| *known != agent),
             _ => {
-                if let Some((.., told)) = self.agents.iter_mut().find(|(known, ..)| *known == agent) {
+                if let Some((.., told)) = self.agents.iter_mut().find(|(known, ..)| *known == agent)
+                {
                     told.push(update);
                 }
             }

@@ -43,7 +43,8 @@ impl Runner {
             match effect {
                 Effect::Moved { from, to, cause } => {
                     self.log.event(now(), Event::State { from, to, cause });
-                    self.todo.push(Todo::Tell(FromRunner::Moved { task: self.id.clone(), state: to }));
+                    self.todo
+                        .push(Todo::Tell(FromRunner::Moved { task: self.id.clone(), state: to }));
                 }
                 Effect::Settle { intent, to } => self.settle_intent(&intent, to),
                 Effect::Give { intent, if_busy } => {
@@ -53,9 +54,15 @@ impl Runner {
                 }
                 Effect::Owe(owed) => self.owe(owed),
                 Effect::AskToContinue(why) => self.ask_to_continue(&why),
-                Effect::WantPlace => self.todo.push(Todo::Tell(FromRunner::WantPlace { task: self.id.clone() })),
-                Effect::KeepPlace => self.todo.push(Todo::Tell(FromRunner::KeepPlace { task: self.id.clone() })),
-                Effect::LeavePlace => self.todo.push(Todo::Tell(FromRunner::LeavePlace { task: self.id.clone() })),
+                Effect::WantPlace => {
+                    self.todo.push(Todo::Tell(FromRunner::WantPlace { task: self.id.clone() }))
+                }
+                Effect::KeepPlace => {
+                    self.todo.push(Todo::Tell(FromRunner::KeepPlace { task: self.id.clone() }))
+                }
+                Effect::LeavePlace => {
+                    self.todo.push(Todo::Tell(FromRunner::LeavePlace { task: self.id.clone() }))
+                }
                 Effect::Open => self.todo.push(Todo::Open),
                 Effect::Interrupt { by } => self.todo.push(Todo::Interrupt { by }),
                 Effect::Rest => self.todo.push(Todo::Rest),
@@ -94,7 +101,9 @@ impl Runner {
     }
 
     async fn give(&mut self, id: &IntentId, if_busy: IfBusy) {
-        let Some(Intent { wish: Wish::Send { input, .. }, .. }) = self.intents.get(id) else { return };
+        let Some(Intent { wish: Wish::Send { input, .. }, .. }) = self.intents.get(id) else {
+            return;
+        };
         self.leave_at = None;
         let content = translate::turn_input(input).map_err(|error| error.to_string());
         let Some(stage) = &self.stage else { return };

@@ -24,7 +24,7 @@ impl TurnNotes {
             began_at: last.began_at,
             items: HashMap::new(),
         };
-        for stored in store.items_of_turn(&task.id, &last.turn).await? {
+        for stored in store.items_of_turn(&task.id, &last.turn, 0, usize::MAX).await? {
             notes.items.insert(stored.item.id.clone(), stored.number);
         }
         Ok(notes)

@@ -1,0 +1,136 @@
+//! Opening the file: ours alone to read, known to be ours, of a layout that we know, and from now on held by us.
+
+use std::fs::{OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::StoreError;
+use crate::schema::{self, APPLICATION_ID, LAYOUT};
+
+/// Prepared statements that a connection keeps: all that this room has, so that none is compiled twice.
+const STATEMENTS: usize = 128;
+
+/// Where the store is and how much it may keep in memory.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    /// Its folder must be there.
+    pub path: PathBuf,
+    /// How long another program's lock is waited for before a commit fails. Backups with `sqlite3 .backup` hold none; a person
+    /// who edits with `sqlite3` may for seconds.
+    pub lock_wait: Duration,
+    /// How long writes that nobody waits for are gathered: `spec/performance.md` measured 5 ms to cost a third of a commit on
+    /// every drain, and a viewer does not see it.
+    pub linger: Duration,
+    /// What may wait for the writer, in bytes; then whoever writes waits. A quarter of the 16 MB that the whole path may take.
+    pub queue_bytes: usize,
+    /// What is kept for a disk that cannot be written, in bytes; then it is counted and told as lost.
+    pub spool_bytes: usize,
+    /// How long until a disk that could not be written is tried again.
+    pub retry_after: Duration,
+    pub readers: usize,
+}
+
+impl StoreSettings {
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            lock_wait: Duration::from_secs(5),
+            linger: Duration::from_millis(5),
+            queue_bytes: 4 << 20,
+            spool_bytes: 8 << 20,
+            retry_after: Duration::from_millis(500),
+            readers: 2,
+        }
+    }
+}
+
+/// The writer's connection, and the epoch it holds.
+pub(crate) fn open_writer(settings: &StoreSettings) -> Result<(Connection, u64), StoreError> {
+    let path = settings.path.as_path();
+    make_private(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    open(path, flags, settings)
+        .and_then(|mut connection| {
+            take_over(&mut connection, path).map(|epoch| (connection, epoch))
+        })
+        .map_err(|error| error.about(path))
+}
+
+/// A connection that can only read. The writer must have opened the file before.
+pub(crate) fn open_reader(settings: &StoreSettings) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = open(&settings.path, flags, settings)
+        .and_then(|connection| {
+            connection.pragma_update(None, "query_only", true)?;
+            Ok(connection)
+        })
+        .map_err(|error| error.about(&settings.path))?;
+    Ok(connection)
+}
+
+fn open(path: &Path, flags: OpenFlags, settings: &StoreSettings) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_timeout(settings.lock_wait)?;
+    Ok(connection)
+}
+
+/// SQLite gives its `-wal` and `-shm` the rights of the file itself, so the file is made before SQLite sees it.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() {
+        return Err(StoreError::IsAFolder { path: path.to_owned() });
+    }
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
+        io::ErrorKind::NotFound => StoreError::NoAccess {
+            path: path.to_owned(),
+            reason: "its folder is not there; make it".to_owned(),
+        },
+        _ => StoreError::NoAccess { path: path.to_owned(), reason: error.to_string() },
+    };
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = file.map_err(refused)?;
+    let rights = file.metadata().map_err(refused)?.permissions().mode();
+    if rights & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// Makes the database ours: checks whose it is, brings its layout up to date, takes the next epoch.
+fn take_over(connection: &mut Connection, path: &Path) -> Result<u64, StoreError> {
+    let head = schema::head(connection)?;
+    if head.application_id != APPLICATION_ID && !(head.application_id == 0 && head.is_empty) {
+        return Err(StoreError::Foreign { path: path.to_owned() });
+    }
+    if head.layout > LAYOUT {
+        let (found, known) = (head.layout, LAYOUT);
+        return Err(StoreError::Newer { path: path.to_owned(), found, known });
+    }
+    // Only an empty database can be told to give its free pages back bit by bit.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // Deleted text inside a page that is written anyway is zeroed, which costs nothing. Where a secret goes, everything is
+    // (see `secrets`): zeroing whole pages always would double what retention writes.
+    connection.pragma_update(None, "secure_delete", "FAST")?;
+    // After a burst the log file shrinks to this again; it is four times the size at which SQLite begins anew.
+    connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Again inside: another process may have migrated in between.
+    let layout = schema::head(&transaction)?.layout;
+    schema::migrate(&transaction, layout)?;
+    let epoch: i64 = transaction.query_row(
+        "UPDATE store SET epoch = epoch + 1 WHERE only_row = 1 RETURNING epoch",
+        [],
+        |row| row.get(0),
+    )?;
+    transaction.commit()?;
+    Ok(epoch.cast_unsigned())
+}

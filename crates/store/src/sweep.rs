@@ -1,0 +1,120 @@
+//! Retention: what is removed when, in pieces small enough that nobody waits for them.
+//!
+//! Only tasks that are over are touched, oldest first. By age and by count whole tasks go. Where only the size is too large, raw
+//! lines go first, because everything that is shown can do without them; whole tasks only if that is not enough.
+
+mod remove;
+
+pub(crate) use remove::{SQL, clear_leftovers, has_leftovers, step};
+
+use std::collections::BTreeMap;
+
+use ostler_model::{TaskId, TaskState};
+
+/// What is kept of tasks that are over. A part without a number keeps all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// How long after its end a task is kept, and how long uses of rules are.
+    pub age_ms: Option<i64>,
+    /// How large the database may be, without what is free in it.
+    pub size_bytes: Option<u64>,
+    /// How many tasks of a state are kept.
+    pub tasks: BTreeMap<TaskState, u64>,
+}
+
+impl Default for Retention {
+    /// A quarter of a year, four gigabytes (about a thousand long turns, or a hundred thousand short tasks), and what the
+    /// benchmarks show to be as fast as a hundred tasks.
+    fn default() -> Self {
+        let over = TaskState::ALL.into_iter().filter(|state| state.is_over());
+        Self {
+            age_ms: Some(90 * 24 * 3600 * 1000),
+            size_bytes: Some(4 << 30),
+            tasks: over.map(|state| (state, 100_000)).collect(),
+        }
+    }
+}
+
+impl Retention {
+    /// Everything is kept.
+    pub fn none() -> Self {
+        Self { age_ms: None, size_bytes: None, tasks: BTreeMap::new() }
+    }
+}
+
+/// What a sweep has removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    /// Older than is kept.
+    pub too_old: Vec<TaskId>,
+    /// More than are kept.
+    pub too_many: Vec<TaskId>,
+    /// The database was too large.
+    pub too_large: Vec<TaskId>,
+    /// These have lost their raw lines and nothing else; their logs say so.
+    pub wire_removed: Vec<TaskId>,
+    pub rule_uses: u64,
+    /// What was in use before and is now.
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+}
+
+/// The next piece of a sweep.
+pub(crate) struct Step {
+    now: i64,
+    retention: Retention,
+    phase: Phase,
+}
+
+enum Phase {
+    Age,
+    Count,
+    Uses,
+    /// Raw lines of tasks that ended after this one.
+    Wire {
+        ended_at: i64,
+        number: i64,
+    },
+    Size,
+    /// Free pages are given back to the disk.
+    Shrink,
+}
+
+/// What came of a piece.
+#[derive(Default)]
+pub(crate) struct Stepped {
+    pub(crate) next: Option<Step>,
+    pub(crate) cleared_a_secret: bool,
+    report: SweepReport,
+}
+
+impl Step {
+    pub(crate) fn new(now: i64, retention: Retention) -> Self {
+        Self { now, retention, phase: Phase::Age }
+    }
+}
+
+impl SweepReport {
+    pub(crate) fn add(&mut self, stepped: &Stepped) {
+        let SweepReport { too_old, too_many, too_large, wire_removed, rule_uses, .. } =
+            &stepped.report;
+        if self.bytes_before == 0 {
+            self.bytes_before = stepped.report.bytes_before;
+        }
+        self.too_old.extend_from_slice(too_old);
+        self.too_many.extend_from_slice(too_many);
+        self.too_large.extend_from_slice(too_large);
+        self.wire_removed.extend_from_slice(wire_removed);
+        self.rule_uses += rule_uses;
+        self.bytes_after = stepped.report.bytes_after;
+    }
+
+    /// Nothing was removed.
+    pub fn is_empty(&self) -> bool {
+        self.too_old.is_empty()
+            && self.too_many.is_empty()
+            && self.too_large.is_empty()
+            && self.wire_removed.is_empty()
+            && self.rule_uses == 0
+    }
+}
