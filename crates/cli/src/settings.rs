@@ -92,7 +92,7 @@ fn write_durably(new: &Path, place: &Path, text: &[u8]) -> std::io::Result<()> {
     }
 }
 
-fn failed(action: &str, place: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn failed(action: &str, place: &Path, error: &std::io::Error) -> Failure {
     let message = format!("cannot {action} {}: {error}", place.display());
     Failure::new(Exit::Failed, message)
 }

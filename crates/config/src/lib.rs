@@ -31,4 +31,4 @@ pub use read::{Reading, parse};
 pub use section::Key;
 pub use shown::Setting;
 pub use surroundings::Surroundings;
-pub use value::{BranchPrefix, LogFilter, Size, VariableName};
+pub use value::{BranchPrefix, Invocation, LogFilter, Size, VariableName};

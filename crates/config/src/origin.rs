@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     Default,
     File { line: usize },

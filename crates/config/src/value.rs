@@ -1,6 +1,7 @@
 //! What can stand behind a key: how it is read, how it is written, and how its kind is called.
 
 mod duration;
+mod invocation;
 mod list;
 mod number;
 mod size;
@@ -15,6 +16,7 @@ use toml::de::DeValue;
 use crate::problem::Problem;
 use crate::surroundings::Surroundings;
 
+pub use invocation::Invocation;
 pub use size::Size;
 pub use text::{BranchPrefix, LogFilter, VariableName};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ostler_config::settings::{
     Approval, AskKind, OnCrash, OnStall, PolicyRule, Sandbox, Scope, Unattended, Verdict,
 };
-use ostler_config::{Config, Origin, Problem, Surroundings, parse};
+use ostler_config::{Config, Invocation, Origin, Problem, Surroundings, parse};
 
 fn surroundings() -> Surroundings {
     Surroundings {
@@ -91,7 +91,11 @@ fn every_kind_of_value_is_read() {
     assert_eq!((tasks.network, tasks.on_stall), (true, OnStall::Fail));
     assert_eq!(tasks.turn_timeout, Some(Duration::from_secs(5400)));
     assert_eq!((tasks.escalate_after, tasks.budget_tokens), (None, Some(1_000_000)));
-    assert_eq!(config.approver.command, ["~/bin/approve", "--fast"]);
+    let approver = Invocation {
+        program: "/home/me/bin/approve".to_owned(),
+        arguments: vec!["--fast".to_owned()],
+    };
+    assert_eq!(config.approver.command, Some(approver));
     assert_eq!(config.approver.kinds, [AskKind::Command, AskKind::Elicitation]);
     assert_eq!(config.daemon.log.as_str(), "warn,ostler_codex=debug");
     let pass: Vec<&str> = config.environment.pass.iter().map(|name| name.as_str()).collect();
@@ -224,6 +228,13 @@ fn each_kind_of_mistake_is_answered_by_what_to_write() {
             "retention",
             "size = 5",
             "retention.size must be a size such as \"512MiB\" or \"2GiB\", or \"off\", not the number 5",
+        ),
+        ("approver", "command = []", "approver.command is empty; leave it out, or name a program"),
+        (
+            "approver",
+            "command = ['./approve']",
+            "approver.command names its program by a relative path; write an absolute path, or one that starts with ~/, or \
+             a name on PATH",
         ),
         (
             "approver",

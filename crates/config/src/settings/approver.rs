@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::section::section;
 use crate::value::words::words;
-use crate::value::{HOUR, seconds};
+use crate::value::{HOUR, Invocation, seconds};
 
 words! {
     /// What is asked.
@@ -27,8 +27,8 @@ section! {
     /// stdout; if it fails, says nothing or takes too long, the ask goes to people.
     Approver = "approver", _at;
 
-    /// The program and its arguments, each a text of its own; no shell is in between. An empty list means none.
-    command: Vec<String> = Vec::new();
+    /// The program and its arguments, each a text of its own; no shell is in between. Without it there is no approver.
+    command: Option<Invocation> = None;
     /// How long it may take.
     timeout: Duration = seconds(30), 1..=HOUR;
     /// The asks that it is given. Answers to questions of the model and of MCP servers are left to people unless they are
