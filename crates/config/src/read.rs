@@ -1,5 +1,7 @@
 //! From text to settings.
 
+use std::ops::Range;
+
 use toml::de::DeTable;
 
 use crate::checks;
@@ -29,7 +31,7 @@ pub fn parse(text: &str, surroundings: &Surroundings) -> Result<Reading, Vec<Pro
     let not_toml = offsets
         .zip(&errors)
         .map(|(offset, error)| (offset, not_toml(text, offset, error.message())));
-    let problems = only_causes(not_toml.collect(), source.problems, root);
+    let problems = only_causes(text, not_toml.collect(), source.problems, root);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -65,15 +67,15 @@ fn apply_environment(config: &mut Config, origins: &mut Origins, surroundings: &
 
 /// One mistake in the TOML shows as several further on in the same line or value, and makes what was read there worthless.
 fn only_causes(
+    text: &str,
     mut not_toml: Vec<(usize, Problem)>,
     mut wrong: Vec<(usize, Problem)>,
     root: &DeTable<'_>,
 ) -> Vec<Problem> {
     let spans = value_spans(root);
     let is_same = |one: &(usize, Problem), other: &(usize, Problem)| {
-        let inside = |offset| {
-            move |span: &&std::ops::Range<usize>| span.start <= offset && offset <= span.end
-        };
+        let inside =
+            |offset| move |span: &&Range<usize>| span.start <= offset && offset <= span.end;
         let same_value = || spans.iter().filter(inside(one.0)).any(|span| inside(other.0)(&span));
         one.1.line == other.1.line || same_value()
     };
@@ -84,8 +86,24 @@ fn only_causes(
             causes.push(problem);
         }
     }
-    wrong.retain(|problem| !causes.iter().any(|cause| is_same(cause, problem)));
+    // Keys below a header that cannot be read seem to belong elsewhere.
+    let homeless: Vec<_> =
+        causes.iter().filter_map(|(offset, _)| below_header(text, *offset)).collect();
+    wrong.retain(|problem| {
+        let is_homeless = homeless.iter().any(|keys| keys.contains(&problem.0));
+        !is_homeless && !causes.iter().any(|cause| is_same(cause, problem))
+    });
     causes.append(&mut wrong);
     causes.sort_by_key(|(offset, _)| *offset);
     causes.into_iter().map(|(_, problem)| problem).collect()
+}
+
+/// From a place in a header to the next header.
+fn below_header(text: &str, offset: usize) -> Option<Range<usize>> {
+    let is_header = |line: &str| line.trim_start().starts_with('[');
+    let start = text.get(..offset)?.rfind('\n').map_or(0, |end| end + 1);
+    let mut lines = text.get(start..)?.split_inclusive('\n');
+    let header = lines.next().filter(|line| is_header(line))?;
+    let below: usize = lines.take_while(|line| !is_header(line)).map(str::len).sum();
+    Some(start..start + header.len() + below)
 }

@@ -17,7 +17,7 @@ pub use codex::Codex;
 pub use daemon::Daemon;
 pub use environment::Environment;
 pub use limits::Limits;
-pub use policy::{PolicyRule, Scope, Verdict};
+pub use policy::{PolicyRule, Scope, Tool, Verdict};
 pub use store::{Retention, Store};
 pub use tasks::{Approval, OnCrash, OnStall, Sandbox, Tasks, Unattended};
 pub use worktree::Worktree;

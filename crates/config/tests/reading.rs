@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ostler_config::settings::{
-    Approval, AskKind, OnCrash, OnStall, PolicyRule, Sandbox, Scope, Unattended, Verdict,
+    Approval, AskKind, OnCrash, OnStall, PolicyRule, Sandbox, Scope, Tool, Unattended, Verdict,
 };
 use ostler_config::{Config, Invocation, Origin, Problem, Surroundings, parse};
 
@@ -114,7 +114,7 @@ fn rules_are_read_in_their_order() {
         expires = 2030-01-31T18:00:00+01:00
         [[policy]]
         decision = "deny"
-        host = "*.example.org"
+        tool = "files/read/all"
         "#,
     );
     let allow = PolicyRule {
@@ -130,8 +130,8 @@ fn rules_are_read_in_their_order() {
         decision: Verdict::Deny,
         command: None,
         cwd: None,
-        host: Some("*.example.org".to_owned()),
-        tool: None,
+        host: None,
+        tool: Some(Tool { server: "files".to_owned(), name: "read/all".to_owned() }),
         scope: Scope::Everywhere,
         expires: None,
     };
@@ -302,6 +302,12 @@ fn rules_that_cannot_be_meant_are_refused() {
     }
     let text = "[[policy]]\ndecision = 'allow'\nhost = 'x'\nexpires = 2030-01-31\nscope = 'x'\n";
     assert_eq!(
+        problems("[[policy]]\ndecision = 'deny'\ntool = 'x'\n"),
+        [
+            r#"line 3: policy[1].tool must be a server and its tool such as "github/create_issue", not the text "x""#
+        ]
+    );
+    assert_eq!(
         problems(text),
         [
             "line 4: policy[1].expires must be a time with its zone such as 2030-01-31T18:00:00Z, not the time 2030-01-31",
@@ -322,14 +328,12 @@ fn what_follows_from_a_mistake_is_not_told_besides() {
         ]
     );
     // What stands below a header that cannot be read is not known; all else is read.
+    let unclosed = "unclosed table, expected `]`";
+    let wrong = "limits.running must be from 1 to 10000, not 0";
     let text = "[tasks\nsandbox = 'x'\n[limits]\nrunning = 0\n";
-    assert_eq!(
-        problems(text),
-        [
-            "line 1: unclosed table, expected `]`",
-            "line 4: limits.running must be from 1 to 10000, not 0"
-        ]
-    );
+    assert_eq!(problems(text), [format!("line 1: {unclosed}"), format!("line 4: {wrong}")]);
+    let text = "[limits]\nrunning = 0\n[tasks\nsandbox = 'x'\n";
+    assert_eq!(problems(text), [format!("line 2: {wrong}"), format!("line 3: {unclosed}")]);
 }
 
 #[test]

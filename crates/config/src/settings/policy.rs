@@ -28,10 +28,17 @@ pub enum Scope {
     Directory(PathBuf),
 }
 
+/// A tool of an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    pub server: String,
+    pub name: String,
+}
+
 section! {
     /// Rules that decide asks without a person, as many as you like, each below its own `[[policy]]`. Rules that are made
     /// by answering `always` or by `ostler policy` are in the database and not here. All that a rule names must fit; a rule
-    /// must name a `command`, a `host` or a `tool`. A deny beats every allow.
+    /// must name a `command`, a `host` or a `tool`.
     PolicyRule = "policy", _at;
 
     /// What the rule decides. It has no default: every rule must say it.
@@ -40,10 +47,10 @@ section! {
     command: Option<Vec<String>> = None;
     /// The folder that the command runs in, or one above it.
     cwd: Option<PathBuf> = None;
-    /// The host that a connection goes to; `*.example.org` stands for all below it.
+    /// The host that a connection goes to.
     host: Option<String> = None;
-    /// The tool of an MCP server, as `server/tool`.
-    tool: Option<String> = None;
+    /// A tool of an MCP server.
+    tool: Option<Tool> = None;
     /// The tasks that it holds for: `"everywhere"`, or those whose folder is the one named here or lies below it.
     scope: Scope = Scope::Everywhere;
     /// When it ends.
@@ -74,6 +81,28 @@ impl PolicyRule {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Value for Tool {
+    fn form() -> String {
+        r#"a server and its tool such as "github/create_issue""#.to_owned()
+    }
+
+    fn read(found: &Node<'_>, place: &mut Place<'_>) -> Option<Self> {
+        let read = match found.get_ref() {
+            DeValue::String(text) => text.split_once('/'),
+            _ => None,
+        };
+        let read = read.filter(|(server, name)| !server.is_empty() && !name.is_empty());
+        if read.is_none() {
+            place.mismatch(found);
+        }
+        read.map(|(server, name)| Self { server: server.to_owned(), name: name.to_owned() })
+    }
+
+    fn written(&self) -> Option<String> {
+        Some(quoted(&format!("{}/{}", self.server, self.name)))
     }
 }
 

@@ -1,11 +1,12 @@
 //! `ostler config show`. What it prints for people is TOML: it can be put into a file and means the same.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::Style;
 use ostler_config::{Origin, Setting, Surroundings, guide, nearest};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::failure::{Exit, Failure};
 use crate::places::Places;
@@ -27,6 +28,12 @@ struct Row {
     variable: Option<&'static str>,
 }
 
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a Path,
+    settings: Vec<Row>,
+}
+
 pub(super) fn run(
     places: &Places,
     wanted: Option<&str>,
@@ -44,9 +51,12 @@ pub(super) fn run(
             return Err(unknown(wanted, &file));
         }
     }
-    output.say_styled(lay_out(&settings).trim_end());
-    let rows: Vec<Row> = settings.iter().map(row).collect();
-    output.emit(&json!({ "file": file.place, "settings": rows }));
+    match settings.as_slice() {
+        [] => output.note("there are no rules in the file"),
+        settings => output.say_styled(lay_out(settings).trim_end()),
+    }
+    let settings = settings.iter().map(row).collect();
+    output.emit(&Report { file: &file.place, settings });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -74,9 +84,11 @@ fn lay_out(settings: &[Setting]) -> String {
             text.push_str(&format!("{gap}{}\n", setting.header));
             block = of;
         }
-        let comment = comment(&setting.origin);
-        let line = safe(line);
-        text.push_str(&format!("{line:width$}  {dim}# {comment}{dim:#}\n"));
+        let (line, comment) = (safe(line), comment(&setting.origin));
+        text.push_str(&match setting.value {
+            Some(_) => format!("{line:width$}  {dim}# {comment}{dim:#}\n"),
+            None => format!("{dim}{line}{dim:#}\n"),
+        });
     }
     text
 }
