@@ -101,7 +101,8 @@ impl Line {
         None
     }
 
-    pub(crate) fn waiting(&self) -> usize {
+    #[cfg(test)]
+    fn waiting(&self) -> usize {
         self.waiting.values().map(VecDeque::len).sum()
     }
 

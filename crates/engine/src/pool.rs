@@ -11,7 +11,7 @@ pub use binaries::Binaries;
 pub(crate) use server::{Seat, Server};
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ostler_codex::driver::{Driver, DriverSettings, KeeperConnector};
 use ostler_codex::keeper::environment::EnvironmentRule;
-use ostler_codex::keeper::{self, Condition, Found, KeeperId, StartKeeper, StopMode};
+use ostler_codex::keeper::{self, Condition, Found, StartKeeper, StopMode};
 use ostler_codex::peer::PeerSettings;
 use ostler_model::task::TaskSettings;
 use ostler_model::{Failure, FailureClass, TaskId};
@@ -275,10 +275,4 @@ async fn end(found: &Found) {
     if let Err(error) = stopped.map(drop).and_then(|()| keeper::remove(found)) {
         tracing::error!(%error, keeper = %found.id(), "an app-server could not be ended");
     }
-}
-
-/// Whether the folder of this keeper is below the root; for those who only have its name.
-pub(crate) fn keeper_socket(root: &Path, keeper: &str) -> Option<PathBuf> {
-    KeeperId::parse(keeper)?;
-    keeper::find(root, keeper).ok().map(|found| found.folder.socket())
 }

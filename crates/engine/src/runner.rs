@@ -70,7 +70,6 @@ pub(crate) enum Order {
 /// What became of a runner.
 #[derive(Debug)]
 pub(crate) struct RunnerEnd {
-    pub(crate) task: TaskId,
     /// Unix milliseconds at which the task goes on by itself.
     pub(crate) wake_at: Option<i64>,
     pub(crate) result: Result<(), StoreError>,
@@ -134,15 +133,15 @@ impl Runner {
     ) -> RunnerEnd {
         let mut runner = match Self::load(shared, &id).await {
             Ok(Some(runner)) => runner,
-            Ok(None) => return RunnerEnd { task: id, wake_at: None, result: Ok(()) },
-            Err(error) => return RunnerEnd { task: id, wake_at: None, result: Err(error) },
+            Ok(None) => return RunnerEnd { wake_at: None, result: Ok(()) },
+            Err(error) => return RunnerEnd { wake_at: None, result: Err(error) },
         };
         let result = runner.work(&mut inbox, &stop).await;
         let wake_at = runner.machine.task().wake_at;
         if !stop.is_cancelled() {
             runner.leave().await;
         }
-        RunnerEnd { task: id, wake_at, result }
+        RunnerEnd { wake_at, result }
     }
 
     async fn load(shared: Arc<Shared>, id: &TaskId) -> Result<Option<Self>, StoreError> {
@@ -319,8 +318,9 @@ impl Runner {
             }
             Order::Remove { done } => {
                 self.remove().await;
-                // Whoever asked may have gone.
-                drop(done.send(()));
+                if done.send(()).is_err() {
+                    tracing::debug!(task = %self.id, "whoever removed it has gone");
+                }
             }
         }
         Ok(())

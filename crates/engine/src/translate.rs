@@ -17,7 +17,7 @@ use thiserror::Error;
 /// Stored JSON text that is no JSON. It was checked when it was stored, so the record is damaged.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{name}` is no JSON: {reason}")]
-pub struct NotJson {
+pub(crate) struct NotJson {
     name: String,
     reason: String,
 }

@@ -39,6 +39,9 @@ impl Rule {
     }
 }
 impl RuleSet {
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.0.iter()
+    }
     pub fn new(rules: Vec<Rule>) -> Self {
         Self(rules)
     }

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 
 use ostler_model::input::{Content, Part, ReviewOf};
 use ostler_model::policy::RuleWish;
-use ostler_model::task::{
-    AskRecord, Budget, Cause, Intent, OnCrash, Partial, Sandbox, SandboxMode, TaskSettings, Unattended,
-};
 use ostler_model::task::Approval;
+use ostler_model::task::{
+    AskRecord, Budget, Cause, Intent, OnCrash, Partial, Sandbox, SandboxMode, TaskSettings,
+    Unattended,
+};
 use ostler_model::thread::{IfBusy, OnStall};
-use ostler_model::{Decision, Event, Input, IntentId, RuleId, Task, TaskId, TaskState};
+use ostler_model::{
+    Decision, Event, Input, IntentId, Message, RuleId, Task, TaskId, TaskState, TurnId, TurnResult,
+};
 use serde::{Deserialize, Serialize};
 
 /// `POST /v1/tasks`. What is left out is as the configuration says.
@@ -201,11 +204,17 @@ pub struct AskShown {
 pub enum Line {
     /// The first one: how the task stands, and the text that is still growing.
     Now(Box<TaskDetail>),
-    Event { seq: u64, at: i64, event: Box<Event> },
+    Event {
+        seq: u64,
+        at: i64,
+        event: Box<Event>,
+    },
     /// Text that has grown since; only the new part.
     Grown(Partial),
     /// The reader was too slow for text that grows: this is all of it.
-    Partials { partials: Vec<Partial> },
+    Partials {
+        partials: Vec<Partial>,
+    },
 }
 
 /// One line of `GET /v1/tasks/{id}/why`.
@@ -246,4 +255,37 @@ pub struct AppServer {
     pub keeper: Option<String>,
     pub codex_version: String,
     pub threads: usize,
+}
+
+/// One line of `GET /v1/changes`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    Task {
+        task: TaskId,
+        state: TaskState,
+    },
+    /// So many that they were not told one by one: read the list again.
+    Many,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    pub turn: TurnId,
+    pub number: u32,
+    pub began_at: i64,
+    /// None while it runs.
+    pub result: Option<TurnResult>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    pub task: TaskId,
+    pub turns: Vec<Turn>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Messages {
+    pub task: TaskId,
+    pub messages: Vec<Message>,
 }

@@ -35,6 +35,14 @@ impl Standing {
 }
 
 impl Caller {
+    /// How it is called where it is written down who did something.
+    pub fn name(&self) -> String {
+        match self.standing {
+            Standing::Person => format!("user {}", self.uid),
+            Standing::Agent { .. } => format!("an agent of user {}", self.uid),
+        }
+    }
+
     /// For routes that only people may use.
     pub fn must_be_person(&self, to_do: &str) -> Result<(), Problem> {
         match &self.standing {

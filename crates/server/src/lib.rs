@@ -6,6 +6,7 @@
 //! Start reading at [`Door`], then [`Hall`] (what every route is given) and [`routes`]. [`client`] is the other side.
 
 pub mod activation;
+pub mod api;
 pub mod client;
 pub mod heart;
 pub mod lock;
@@ -13,18 +14,25 @@ pub mod ndjson;
 pub mod problem;
 pub mod routes;
 
+mod asks;
 mod caller;
 mod connection;
 mod door;
+mod events;
 mod given;
 mod hall;
+mod ids;
 mod peer;
+mod refusal;
+mod rules;
+mod tasks;
 
 pub use caller::{Caller, Look, Standing};
 pub use door::{Door, DoorError, DoorSettings, Limits, SOCKET_PATH_LIMIT_BYTES};
 pub use given::Given;
 pub use hall::{Hall, StopMode};
 pub use problem::{Problem, Trouble};
+pub use tasks::{Office, task_routes};
 
 /// On every answer: which ostler speaks. A client of another version says so instead of guessing.
 pub const VERSION_HEADER: &str = "ostler-version";
