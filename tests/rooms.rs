@@ -27,7 +27,10 @@ const ARROWS: [(&str, &[&str]); 9] = [
             "ostler-server",
         ],
     ),
-    ("ostler-testkit", &["ostler-codex", "ostler-model", "ostler-scripted-model"]),
+    (
+        "ostler-testkit",
+        &["ostler-codex", "ostler-engine", "ostler-model", "ostler-scripted-model", "ostler-store"],
+    ),
 ];
 
 /// Crates that stand for a world only some rooms may know.
