@@ -153,7 +153,7 @@ async fn play(actions: Vec<Action>) {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 40, ..Config::default() })]
+    #![proptest_config(Config { cases: 40, failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn the_store_says_what_a_few_maps_say(actions in vec(action(), 1..25)) {

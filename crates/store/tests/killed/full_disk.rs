@@ -67,6 +67,12 @@ async fn fill(folder: &Path) {
     assert_eq!((health.lost_events, health.refused_appends), (5, 0), "{health:?}");
     assert!(health.spooled_bytes > 15_000 && health.spooled_bytes <= 20_000, "{health:?}");
 
+    // It is tried again and again, and what is kept stays as it is.
+    let refused = store.commit(Batch(vec![event("t2", 2003, 3000)])).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Full), "{refused}");
+    assert_eq!(store.health().spooled_bytes, health.spooled_bytes);
+    assert_eq!(store.health().lost_events, 5);
+
     // Room again: it goes on by itself.
     let mut news = store.news();
     std::fs::remove_file(&ballast).unwrap();
