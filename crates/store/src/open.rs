@@ -134,3 +134,28 @@ fn take_over(connection: &mut Connection, path: &Path) -> Result<u64, StoreError
     transaction.commit()?;
     Ok(epoch.cast_unsigned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{StoreSettings, open_reader, open_writer};
+
+    #[test]
+    fn what_is_committed_is_synced_and_readers_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = StoreSettings::at(folder.path().join("ostler.db"));
+        let (writer, epoch) = open_writer(&settings).unwrap();
+        let pragma = |name: &str| {
+            let value = writer
+                .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+            format!("{:?}", value.unwrap())
+        };
+        let found = ["journal_mode", "synchronous", "auto_vacuum", "secure_delete"].map(pragma);
+        // FULL is 2, INCREMENTAL is 2, FAST is 2.
+        assert_eq!(found, ["Text(\"wal\")", "Integer(2)", "Integer(2)", "Integer(2)"]);
+        assert_eq!(epoch, 1);
+
+        let reader = open_reader(&settings).unwrap();
+        let refused = reader.execute_batch("UPDATE store SET epoch = 9").unwrap_err();
+        assert!(refused.to_string().contains("readonly"), "{refused}");
+    }
+}

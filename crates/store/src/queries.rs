@@ -32,3 +32,6 @@ pub(crate) fn prepare<'c>(
     debug_assert!(all().any(|known| known == sql), "not in the list of its module: {sql}");
     Ok(connection.prepare_cached(sql)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,8 @@
 //! and of its intent, until these are closed. A column set to null still has its old bytes in two places: in the page, where
 //! `secure_delete` zeroes them, and in SQLite's own log, which is folded back and cut to nothing after such a commit.
 
+use std::time::Duration;
+
 use ostler_model::ask::{Ask, AskKind};
 use rusqlite::Connection;
 
@@ -47,8 +49,15 @@ pub(crate) fn erasing<T>(
 }
 
 /// Cuts SQLite's log to nothing. False if a reader is in the way: then it is to be tried again.
-pub(crate) fn cut_the_log(connection: &Connection) -> Result<bool, StoreError> {
-    let busy: i64 =
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+///
+/// Nobody is waited for, because the writer has others to serve.
+pub(crate) fn cut_the_log(
+    connection: &Connection,
+    lock_wait: Duration,
+) -> Result<bool, StoreError> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let cut = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    connection.busy_timeout(lock_wait)?;
+    let busy: i64 = cut?;
     Ok(busy == 0)
 }

@@ -79,7 +79,8 @@ impl WriterThread {
                 gather::After::Close => break,
             }
             if self.owes_cut {
-                self.owes_cut = !secrets::cut_the_log(&self.connection).unwrap_or(false);
+                let cut = secrets::cut_the_log(&self.connection, self.settings.lock_wait);
+                self.owes_cut = !cut.unwrap_or(false);
             }
         }
         if !self.spool.is_empty() {
@@ -131,9 +132,6 @@ impl WriterThread {
         self.shared.failed(error.clone());
         let (waited_for, mut others): (Vec<_>, Vec<_>) =
             writings.into_iter().partition(|writing| writing.waiter.is_some());
-        for writing in waited_for {
-            self.shared.answer(writing, Err(error.clone()));
-        }
         if error.is_passing() {
             self.retry_at = Some(Instant::now() + self.settings.retry_after);
             self.spool.put_back(spooled);
@@ -143,6 +141,9 @@ impl WriterThread {
             for writing in others {
                 self.shared.answer(writing, Err(error.clone()));
             }
+        }
+        for writing in waited_for {
+            self.shared.answer(writing, Err(error.clone()));
         }
     }
 

@@ -1,6 +1,18 @@
 //! What every store must do, whatever database is behind it. `World` opens the one under test; all else is the same for each.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
+mod asks;
+mod log;
+mod random;
+mod rest;
 mod samples;
+mod sweep;
 mod tasks;
+mod turns;
 mod world;
+mod writing;

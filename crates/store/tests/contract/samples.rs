@@ -1,5 +1,4 @@
 //! Values to store.
-#![expect(dead_code, reason = "some of them wait for their tests")]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,7 @@
 //! A throw-away database, opened as often as a test likes.
 
+use std::time::Duration;
+
 use ostler_store::{Batch, Committed, Store, StoreError, StoreSettings, Write};
 use tempfile::TempDir;
 
@@ -17,9 +19,58 @@ impl World {
         Store::open(self.settings()).unwrap()
     }
 
+    /// Whether the text stands anywhere in the files of the database.
+    pub(crate) fn holds_on_disk(&self, text: &str) -> bool {
+        let files = std::fs::read_dir(self.folder.path()).unwrap();
+        files.into_iter().any(|file| {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            bytes.windows(text.len()).any(|window| window == text.as_bytes())
+        })
+    }
+
+    /// The text is gone from the disk soon, although the store goes on.
+    pub(crate) async fn wait_until_gone(&self, store: &Store, text: &str) {
+        until(async || !self.holds_on_disk(text)).await;
+        // It is not that the store has ended.
+        store.commit(Batch::new()).await.unwrap();
+        assert!(!self.holds_on_disk(text));
+    }
+
+    /// The table has so many rows soon.
+    pub(crate) async fn wait_until_rows(&self, store: &Store, table: &str, rows: i64) {
+        let connection = rusqlite::Connection::open(self.settings().path).unwrap();
+        let count = format!("SELECT count(*) FROM {table}");
+        until(async || {
+            let found: i64 = connection.query_row(&count, [], |row| row.get(0)).unwrap();
+            found == rows
+        })
+        .await;
+        store.commit(Batch::new()).await.unwrap();
+    }
+
+    /// A store opened now says so soon.
+    pub(crate) async fn wait_until(&self, holds: impl AsyncFn(&Store) -> bool) {
+        until(async || {
+            let store = self.open();
+            let holds = holds(&store).await;
+            store.close().await;
+            holds
+        })
+        .await;
+    }
+
     pub(crate) fn settings(&self) -> StoreSettings {
         StoreSettings::at(self.folder.path().join("ostler.db"))
     }
+}
+
+async fn until(holds: impl AsyncFn() -> bool) {
+    let waited = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), waited).await.expect("it does not come");
 }
 
 /// Writes that must succeed.

@@ -1,0 +1,102 @@
+//! The same questions to a store of a hundred tasks and to one of a hundred thousand, with a million events.
+
+use ostler_model::TaskState;
+use ostler_store::{Batch, Cursor, Store, StoreSettings, TaskFilter, Write};
+
+use crate::Samples;
+use crate::fill::{NOON, ended, filled, id, message};
+
+const LITTLE: usize = 100;
+const MUCH: usize = 100_000;
+const SAMPLES: usize = 3000;
+
+const QUESTIONS: [&str; 7] = ["status", "ls", "ls --state", "ls --cwd", "queue", "logs", "prefix"];
+
+async fn ask(store: &Store, question: &str, number: usize, tasks: usize) {
+    let some = id(number.wrapping_mul(7919) % tasks);
+    let list = async |states: Vec<TaskState>, cwd: Option<String>| {
+        let page = store.tasks(&TaskFilter { states, cwd }, Cursor::FIRST, 10).await.unwrap();
+        assert!(!page.tasks.is_empty());
+    };
+    match question {
+        "status" => {
+            let (task, counts) = (store.task(&some).await.unwrap(), store.counts().await.unwrap());
+            assert!(task.is_some() && !counts.is_empty());
+        }
+        "ls" => list(Vec::new(), None).await,
+        "ls --state" => list(vec![TaskState::Working, TaskState::WaitingForApproval], None).await,
+        "ls --cwd" => list(Vec::new(), Some("/home/ada/work/project-7".to_owned())).await,
+        "queue" => assert_eq!(store.queued(10).await.unwrap().len(), 10),
+        "logs" => assert_eq!(store.events(&some, 0, 10).await.unwrap().len(), 10),
+        _ => {
+            let prefix = some.as_str().get(..12).unwrap();
+            assert_eq!(store.tasks_by_prefix(prefix, 2).await.unwrap().len(), 1);
+        }
+    }
+}
+
+async fn samples(store: &Store, question: &str, tasks: usize) -> Samples {
+    // Warm.
+    Samples::take(SAMPLES / 10, async |number| ask(store, question, number, tasks).await).await;
+    Samples::take(SAMPLES, async |number| ask(store, question, number, tasks).await).await
+}
+
+pub(crate) async fn little_and_much() {
+    let folder = tempfile::tempdir_in(".").unwrap();
+    let at = |name: &str| StoreSettings::at(folder.path().join(name));
+    let little = filled(at("little.db"), LITTLE).await;
+    let much = filled(at("much.db"), MUCH).await;
+    let size = much.sizes().await.unwrap().file >> 20;
+    println!("questions to {LITTLE} and to {MUCH} tasks with {} events ({size} MB)", MUCH * 10);
+    let mut too_slow = Vec::new();
+    for question in QUESTIONS {
+        let (few, many) =
+            (samples(&little, question, LITTLE).await, samples(&much, question, MUCH).await);
+        let ratio = many.median_us() / few.median_us();
+        println!(
+            "{question:<10} median {:.0} and {:.0} µs, ratio {ratio:.2}; p99 {:.0} and {:.0} µs",
+            few.median_us(),
+            many.median_us(),
+            few.p99_us(),
+            many.p99_us()
+        );
+        if ratio >= 2.0 || many.p99_us() > 300.0 {
+            too_slow.push(question);
+        }
+    }
+    while_writing(&much, &mut too_slow).await;
+    // The budgets: a ratio below 2, p99 within 0.3 ms, within 5 ms while everything is written at full speed.
+    assert!(too_slow.is_empty(), "too slow: {too_slow:?}");
+    little.close().await;
+    much.close().await;
+}
+
+async fn while_writing(store: &Store, too_slow: &mut Vec<&str>) {
+    let (stop, mut stopped) = tokio::sync::oneshot::channel::<()>();
+    let writing = tokio::spawn({
+        let store = store.clone();
+        async move {
+            let mut events = 0_usize;
+            while stopped.try_recv().is_err() {
+                let lines = b"{\"method\":\"item/agentMessage/delta\"}\n".repeat(1000);
+                let mut writes = vec![Write::Wire { task: id(0), at: NOON, lines }];
+                writes.extend((0..20).map(|number| ended(&id(0), NOON, message(number))));
+                events += writes.len();
+                store.append(Batch(writes)).await.unwrap();
+            }
+            events
+        }
+    });
+    let status = samples(store, "status", MUCH).await;
+    let list = samples(store, "ls", MUCH).await;
+    stop.send(()).unwrap();
+    let written = writing.await.unwrap();
+    println!(
+        "while {written} events were written: status p99 {:.0} µs, ls p99 {:.0} µs",
+        status.p99_us(),
+        list.p99_us()
+    );
+    if status.p99_us().max(list.p99_us()) > 5000.0 {
+        too_slow.push("while writing");
+    }
+}

@@ -1,0 +1,113 @@
+//! Events, raw lines, and text that still grows.
+
+use ostler_model::task::Partial;
+use ostler_model::thread::DeltaKind;
+use ostler_model::{Event, TaskState};
+use ostler_store::{LoggedEvent, WireChunk, Write};
+
+use crate::samples::{NOON, event, id, moved, new, task};
+use crate::world::{World, write};
+
+fn notice(seq: u64, number: u64) -> LoggedEvent {
+    let Write::Event { at, event, .. } = event("", number) else { panic!() };
+    LoggedEvent { seq, at, event: *event }
+}
+
+#[tokio::test]
+async fn each_log_has_its_own_seqs_without_a_gap() {
+    let world = World::new();
+    let store = world.open();
+    write(&store, vec![new(task("t1")), new(task("t2"))]).await;
+    write(&store, vec![event("t1", 10), event("t2", 20), event("t1", 11)]).await;
+    write(&store, vec![event("t2", 21), event("t1", 12)]).await;
+
+    let first = store.events(&id("t1"), 0, 2).await.unwrap();
+    assert_eq!(first, [notice(1, 10), notice(2, 11)]);
+    assert_eq!(store.events(&id("t1"), 2, 9).await.unwrap(), [notice(3, 12)]);
+    assert_eq!(store.events(&id("t2"), 0, 9).await.unwrap(), [notice(1, 20), notice(2, 21)]);
+    assert_eq!(store.events(&id("t2"), 2, 9).await.unwrap(), []);
+    assert_eq!(store.events(&id("nobody"), 0, 9).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn changes_of_state_are_found_among_all_else() {
+    let world = World::new();
+    let store = world.open();
+    let steps = [TaskState::Queued, TaskState::Starting, TaskState::Working];
+    write(&store, vec![new(task("t1")), event("t1", 1), moved("t1", steps[0], steps[1])]).await;
+    write(&store, vec![event("t1", 2), moved("t1", steps[1], steps[2]), event("t1", 3)]).await;
+
+    let found = store.state_events(&id("t1")).await.unwrap();
+    let states: Vec<_> = found
+        .into_iter()
+        .map(|logged| match logged.event {
+            Event::State { from, to, .. } => (logged.seq, from, to),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(states, [(2, steps[0], steps[1]), (4, steps[1], steps[2])]);
+}
+
+#[tokio::test]
+async fn raw_lines_come_back_byte_for_byte_after_the_event_they_followed() {
+    let world = World::new();
+    let store = world.open();
+    let odd = b"\xff\x00 no text at all\n".repeat(3000);
+    let wire = |at, lines: &[u8]| Write::Wire { task: id("t1"), at, lines: lines.to_vec() };
+    write(&store, vec![new(task("t1")), wire(NOON, b"{\"a\":1}\n")]).await;
+    write(&store, vec![event("t1", 1), event("t1", 2), wire(NOON + 1, &odd)]).await;
+    write(&store, vec![wire(NOON + 2, b"")]).await;
+
+    let chunks = store.wire(&id("t1"), 0, 9).await.unwrap();
+    let expected = [(0, NOON, b"{\"a\":1}\n".to_vec()), (2, NOON + 1, odd), (2, NOON + 2, vec![])];
+    let expected = chunks.iter().zip(expected).map(|(chunk, (after_seq, at, lines))| WireChunk {
+        place: chunk.place,
+        after_seq,
+        at,
+        lines,
+    });
+    assert_eq!(chunks, expected.collect::<Vec<_>>());
+    let rest = store.wire(&id("t1"), chunks[0].place, 1).await.unwrap();
+    assert_eq!(rest, chunks[1..2]);
+    // A log with raw lines has no more seqs than one without.
+    assert_eq!(store.task(&id("t1")).await.unwrap().unwrap().last_seq, 2);
+}
+
+fn partial(item: &str, kind: DeltaKind, text: &str) -> Partial {
+    let agent = (kind == DeltaKind::Reasoning).then(|| "scout".to_owned());
+    Partial { agent, turn: "turn-1".into(), item: item.into(), kind, text: text.to_owned() }
+}
+
+#[tokio::test]
+async fn text_grows_until_its_item_or_turn_ends() {
+    let world = World::new();
+    let store = world.open();
+    let grow = |item: &str, kind, text: &str| Write::Partial {
+        task: id("t1"),
+        partial: partial(item, kind, text),
+    };
+    let (message, reasoning) = (DeltaKind::Message, DeltaKind::Reasoning);
+    write(&store, vec![new(task("t1")), grow("z", message, "Once "), grow("z", message, "upon ")])
+        .await;
+    write(
+        &store,
+        vec![grow("a", message, "x"), grow("z", reasoning, "hm"), grow("z", message, "a")],
+    )
+    .await;
+    write(&store, vec![grow("b", message, "y")]).await;
+    // In the order in which they began.
+    let all = [
+        partial("z", message, "Once upon a"),
+        partial("a", message, "x"),
+        partial("z", reasoning, "hm"),
+        partial("b", message, "y"),
+    ];
+    assert_eq!(store.partials(&id("t1")).await.unwrap(), all);
+
+    let (task, turn) = (id("t1"), "turn-1".into());
+    write(&store, vec![Write::PartialsGone { task, turn, item: "z".into() }]).await;
+    assert_eq!(store.partials(&id("t1")).await.unwrap(), [all[1].clone(), all[3].clone()]);
+    let (task, turn) = (id("t1"), "turn-1".into());
+    write(&store, vec![Write::TurnPartialsGone { task, turn }]).await;
+    assert_eq!(store.partials(&id("t1")).await.unwrap(), []);
+}
