@@ -7,6 +7,7 @@
 //! what a person is asked, at [`decision`] for what they may answer.
 
 pub mod ask;
+pub mod command_line;
 pub mod decision;
 mod digest;
 pub mod failure;
@@ -23,6 +24,7 @@ pub mod turn;
 pub mod usage;
 
 pub use ask::{Ask, AskKind};
+pub use command_line::CommandLine;
 pub use decision::Decision;
 pub use failure::{Failure, FailureClass};
 pub use id::{AskId, Id, InputId, IntentId, ItemId, QuestionId, RuleId, TaskId, ThreadId, TurnId};
