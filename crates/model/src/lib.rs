@@ -4,7 +4,7 @@
 //! words appear here. The `codex` room translates between them and these types.
 //!
 //! Start reading at [`task`] for what outlives every process, at [`thread`] for the rules of driving Codex, at [`ask`] for
-//! what a person is asked, at [`decision`] for what they may answer.
+//! what a person is asked, at [`decision`] for what they may answer, at [`policy`] for what is decided without them.
 
 pub mod ask;
 pub mod command_line;
@@ -18,6 +18,7 @@ pub mod item;
 pub mod message;
 pub mod moment;
 pub mod plan;
+pub mod policy;
 pub mod task;
 pub mod thread;
 pub mod turn;
@@ -32,5 +33,6 @@ pub use input::Input;
 pub use item::{Item, ItemBody};
 pub use message::Message;
 pub use moment::Moment;
+pub use policy::{Rule, RuleSet, Verdict};
 pub use task::{Event, Task, TaskSettings, TaskState};
 pub use turn::{Interrupter, TurnEnd, TurnResult};
