@@ -17,6 +17,7 @@ pub mod input;
 pub mod item;
 pub mod message;
 pub mod moment;
+pub mod patience;
 pub mod plan;
 pub mod policy;
 pub mod task;
