@@ -3,7 +3,7 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use ostler_model::policy::{Rule, RuleSet, RuleWish};
+use ostler_model::policy::{Rule, RuleSet};
 use ostler_model::task::{
     AskRecord, AskState, DecidedBy, ForkedFrom, Intent, IntentState, TaskSettings, Wish,
 };
@@ -26,7 +26,7 @@ use crate::hub::{Changed, Hub, News};
 use crate::line::Line;
 use crate::pool::{Pool, PoolSettings};
 use crate::refusal::Refusal;
-use crate::runner::{AnswerError, AnswerOrder, Order};
+use crate::runner::{AnswerError, AnswerOrder, Order, Remembering};
 use crate::shared::{Shared, now};
 use crate::start::{self, Allowed, StartTask};
 
@@ -80,7 +80,7 @@ pub struct Answer {
     pub decision: Decision,
     pub reason: Option<String>,
     /// Also make a rule of it.
-    pub remember: Option<RuleWish>,
+    pub remember: Option<Remembering>,
     pub by: DecidedBy,
 }
 

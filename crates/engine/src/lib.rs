@@ -26,5 +26,5 @@ pub use ostler_store::{
 };
 pub use pool::{Binaries, PoolSettings};
 pub use refusal::{Problem, Refusal};
-pub use runner::AnswerError;
+pub use runner::{AnswerError, Reach, Remembering};
 pub use start::{Allowed, StartTask};

@@ -192,7 +192,7 @@ fn two_of_a_kind() -> impl Strategy<Value = (Ask, Ask)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_same_question_has_the_same_digest_and_no_other_has_it((one, other) in two_of_a_kind()) {

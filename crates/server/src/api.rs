@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use ostler_engine::Remembering;
 use ostler_model::input::{Content, Part, ReviewOf};
-use ostler_model::policy::RuleWish;
 use ostler_model::task::Approval;
 use ostler_model::task::{
     AskRecord, Budget, Cause, Intent, OnCrash, Partial, Sandbox, SandboxMode, TaskSettings,
@@ -178,7 +178,7 @@ pub struct AnswerRequest {
     pub reason: Option<String>,
     /// Also make a rule of it.
     #[serde(default)]
-    pub remember: Option<RuleWish>,
+    pub remember: Option<Remembering>,
     /// The door that the person used.
     #[serde(default)]
     pub surface: Option<String>,

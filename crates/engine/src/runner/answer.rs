@@ -1,21 +1,41 @@
 //! A person's answer to an ask: the first that is written down counts.
 
 use ostler_codex::thread::Decided;
-use ostler_model::policy::{Rule, RuleWish};
+use ostler_model::policy::{Context, Folder, Rule, Scope, Terms};
 use ostler_model::task::machine::{MayContinue, Signal};
 use ostler_model::task::{
     AskClosed, AskRecord, AskState, DecidedBy, DecisionRecord, Intent, IntentState, Receipt, Wish,
 };
-use ostler_model::{AskId, AskKind, Decision, Event, IntentId};
+use ostler_model::{AskId, AskKind, Decision, Event, IntentId, RuleId};
 use ostler_store::{Batch, Committed, RuleRow, StoreError, Write};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::asks::Delivery;
+use super::asks::{Delivery, short_id};
 use super::perform::Todo;
 use super::{Runner, now};
 use crate::dispatcher::FromRunner;
+
+/// What shall be remembered of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembering {
+    pub reach: Reach,
+    /// Unix milliseconds; for good without it.
+    #[serde(default)]
+    pub expires_at: Option<i64>,
+}
+
+/// Where it shall hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    Task,
+    /// In this folder and below; in the task's own without one.
+    Directory(Option<String>),
+    Everywhere,
+}
 
 #[derive(Debug)]
 pub(crate) struct AnswerOrder {
@@ -24,7 +44,7 @@ pub(crate) struct AnswerOrder {
     pub(crate) by: DecidedBy,
     pub(crate) reason: Option<String>,
     /// What is to be remembered beyond this ask.
-    pub(crate) remember: Option<RuleWish>,
+    pub(crate) remember: Option<Remembering>,
     pub(crate) reply: oneshot::Sender<Result<(), AnswerError>>,
 }
 
@@ -76,7 +96,7 @@ impl Runner {
         decision: Decision,
         by: DecidedBy,
         reason: Option<String>,
-        remember: Option<RuleWish>,
+        remember: Option<Remembering>,
     ) -> Result<(), AnswerError> {
         let record = self.desk.get(ask).cloned().ok_or(AnswerError::Closed)?;
         if let (false, Some(decided)) = (record.state.takes_a_decision(), &record.decision) {
@@ -156,19 +176,28 @@ impl Runner {
         &self,
         record: &AskRecord,
         decision: &DecisionRecord,
-        wish: RuleWish,
+        remember: Remembering,
     ) -> Result<Rule, AnswerError> {
-        let task = self.machine.task();
-        Rule::from_ask(
-            &record.content,
-            &self.id,
-            &task.settings.cwd,
-            wish,
-            &decision.by.describe(),
-            decision.at,
-            &record.id,
-        )
-        .map_err(|why| AnswerError::NoRule(why.to_string()))
+        let cwd = &self.machine.task().settings.cwd;
+        let no_rule = |why: String| AnswerError::NoRule(why);
+        let scope = match remember.reach {
+            Reach::Task => Scope::Task(self.id.clone()),
+            Reach::Everywhere => Scope::Everywhere,
+            Reach::Directory(folder) => {
+                let folder = Folder::try_from(folder.unwrap_or_else(|| cwd.clone()));
+                Scope::Directory(folder.map_err(|error| no_rule(error.to_string()))?)
+            }
+        };
+        let terms = Terms {
+            id: RuleId::new(short_id()),
+            scope,
+            expires_at: remember.expires_at,
+            made_by: decision.by.describe(),
+            from_ask: Some(record.id.clone()),
+        };
+        let context = Context { task: &self.id, cwd, now: decision.at };
+        let rule = Rule::from_always(&record.content, &decision.decision, &context, terms);
+        rule.map_err(|why| no_rule(why.to_string()))
     }
 
     fn answered(&mut self, record: &AskRecord, decision: DecisionRecord, intent: Intent) {
@@ -200,6 +229,11 @@ impl Runner {
         };
         let Some(DecisionRecord { decision, by, reason, .. }) = record.decision.clone() else {
             return;
+        };
+        // What is remembered is remembered by us: Codex would do so for its whole home, and for good.
+        let decision = match decision {
+            Decision::Always(_) if record.content.takes(&Decision::Once) => Decision::Once,
+            decision => decision,
         };
         let Some(stage) = &self.stage else { return };
         stage.thread.answer(driver, Decided { decision, by: by.describe(), reason }).await;

@@ -9,7 +9,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ostler_model::ask::{Ask, AskKind};
-use ostler_model::policy::{PolicyContext, Verdict};
+use ostler_model::patience::{Action, Patience, Waiting};
+use ostler_model::policy::{Context, Verdict};
 use ostler_model::task::machine::{AskedOf, Signal};
 use ostler_model::task::{
     Agent, AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord, IntentState,
@@ -42,7 +43,8 @@ pub(super) struct Desk {
     pub(super) answers: HashMap<AskId, IntentId>,
     /// What was allowed for the session: Codex forgets it with its process.
     sessions: HashMap<String, AskId>,
-    escalated: HashSet<AskId>,
+    /// When people were told again.
+    escalated: HashMap<AskId, i64>,
     agents_used: HashMap<Agent, u64>,
 }
 
@@ -85,12 +87,25 @@ impl Desk {
         self.live.get(ask)
     }
 
-    /// Unix milliseconds at which somebody else should be told that nobody answers.
+    /// Unix milliseconds at which people should be told again.
     pub(super) fn escalates_at(&self, task: &Task) -> Option<i64> {
-        let after = i64::try_from(task.settings.escalate_after_ms?).unwrap_or(i64::MAX);
+        let patience = Patience::from(&task.settings);
+        let waits =
+            self.waiting().filter_map(|(_, waiting)| match patience.next(&waiting, now()) {
+                Action::Wait { until } => until,
+                Action::Escalate => Some(now()),
+                Action::Decline => None,
+            });
+        waits.min()
+    }
+
+    /// Those that wait for a person.
+    fn waiting(&self) -> impl Iterator<Item = (&AskId, Waiting)> {
         let open = self.records.values().filter(|ask| ask.state == AskState::Open);
-        let waiting = open.filter(|ask| !self.escalated.contains(&ask.id));
-        waiting.map(|ask| ask.opened_at.saturating_add(after)).min()
+        open.map(|ask| {
+            let escalated_at = self.escalated.get(&ask.id).copied();
+            (&ask.id, Waiting { opened_at: ask.opened_at, escalated_at })
+        })
     }
 
     /// The sum over all sub-agents of this turn.
@@ -212,7 +227,7 @@ impl Runner {
         content: Ask,
         digest: String,
     ) -> AskId {
-        let id = fresh_id();
+        let id = AskId::new(short_id());
         let record = AskRecord {
             id: id.clone(),
             task: self.id.clone(),
@@ -248,7 +263,7 @@ impl Runner {
             );
         }
         let task = self.machine.task();
-        let context = PolicyContext { task: &self.id, cwd: &task.settings.cwd, now: now() };
+        let context = Context { task: &self.id, cwd: &task.settings.cwd, now: now() };
         match self.shared.rules().decide(&content, &context) {
             Verdict::Allowed { rule } if content.takes(&Decision::Once) => {
                 self.log.push(Write::RuleUsed {
@@ -427,17 +442,14 @@ impl Runner {
     }
 
     pub(super) fn escalate(&mut self) {
-        let Some(after) = self.machine.task().settings.escalate_after_ms else { return };
-        let after = i64::try_from(after).unwrap_or(i64::MAX);
-        let due = |ask: &&AskRecord| {
-            ask.state == AskState::Open
-                && !self.desk.escalated.contains(&ask.id)
-                && ask.opened_at.saturating_add(after) <= now()
-        };
-        let due: Vec<AskId> =
-            self.desk.records.values().filter(due).map(|ask| ask.id.clone()).collect();
+        let patience = Patience::from(&self.machine.task().settings);
+        let due = self
+            .desk
+            .waiting()
+            .filter(|(_, waiting)| patience.next(waiting, now()) == Action::Escalate);
+        let due: Vec<AskId> = due.map(|(ask, _)| ask.clone()).collect();
         for ask in due {
-            self.desk.escalated.insert(ask.clone());
+            self.desk.escalated.insert(ask.clone(), now());
             self.log.event(now(), Event::AskEscalated { ask });
         }
     }
@@ -451,7 +463,7 @@ fn asked_of(content: &Ask) -> AskedOf {
 }
 
 /// Short enough to be typed; the store refuses one that is taken.
-fn fresh_id() -> AskId {
+pub(super) fn short_id() -> String {
     let random = Uuid::now_v7().simple().to_string();
-    AskId::new(random.get(24..).unwrap_or_default())
+    random.get(24..).unwrap_or_default().to_owned()
 }
