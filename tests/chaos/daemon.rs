@@ -23,12 +23,19 @@ pub struct Daemon {
 
 impl Daemon {
     pub fn new(stage: &Stage, program: &str) -> Self {
+        Self::with_limits(
+            stage,
+            program,
+            "running = 8\nidle_app_server = \"2s\"\nidle_thread = \"1s\"\n",
+        )
+    }
+
+    pub fn with_limits(stage: &Stage, program: &str, limits: &str) -> Self {
         let home = tempfile::Builder::new().prefix("chaos").tempdir_in("/tmp").unwrap();
         let config = home.path().join("config");
         std::fs::create_dir_all(&config).unwrap();
         let text = format!(
-            "[codex]\npath = {:?}\nhome = {:?}\n\n[tasks]\ncrash_limit = 100\n\n\
-             [limits]\nrunning = 8\nidle_app_server = \"2s\"\nidle_thread = \"1s\"\n",
+            "[codex]\npath = {:?}\nhome = {:?}\n\n[tasks]\ncrash_limit = 100\n\n[limits]\n{limits}",
             stage.codex_path(),
             stage.codex_home()
         );

@@ -7,6 +7,7 @@ mod daemon;
 mod killer;
 mod people;
 mod random;
+mod submit;
 
 use std::time::Duration;
 
