@@ -84,6 +84,11 @@ impl Log {
         self.writes.is_empty() && self.wire.is_empty() && self.grown.is_empty()
     }
 
+    /// Only raw lines and text that grows: no event, nothing that something follows from.
+    pub(crate) fn only_streams(&self) -> bool {
+        self.writes.is_empty() && self.lost == 0
+    }
+
     fn is_full(&self) -> bool {
         self.size >= MOST_SPOOLED
     }
