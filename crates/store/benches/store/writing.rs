@@ -47,8 +47,8 @@ fn settings(folder: &tempfile::TempDir) -> StoreSettings {
     StoreSettings::at(folder.path().join("ostler.db"))
 }
 
-async fn with_a_task(folder: &tempfile::TempDir) -> Store {
-    let store = Store::open(settings(folder)).unwrap();
+async fn with_a_task(settings: StoreSettings) -> Store {
+    let store = Store::open(settings).unwrap();
     let new = Write::NewTask { task: Box::new(task(0, 1)), key: None };
     store.commit(Batch(vec![new])).await.unwrap();
     store
@@ -114,7 +114,7 @@ async fn in_rows(store: &Store) {
 /// CPU per event of the whole process and of the writer alone, in microseconds, and events per second.
 async fn measured(work: impl AsyncFnOnce(&Store)) -> (f64, f64, f64) {
     let folder = tempfile::tempdir_in(".").unwrap();
-    let store = with_a_task(&folder).await;
+    let store = with_a_task(settings(&folder)).await;
     let (all, writer, begin) = (cpu(""), cpu("store-writer"), Instant::now());
     work(&store).await;
     let took = begin.elapsed().as_secs_f64();
@@ -144,27 +144,33 @@ pub(crate) async fn a_long_turn() {
 
 /// 10,000 events a second, handed over every 5 ms.
 pub(crate) async fn at_a_real_pace() {
-    let folder = tempfile::tempdir_in(".").unwrap();
-    let store = with_a_task(&folder).await;
-    let begin_cpu = cpu("");
-    let mut tick = tokio::time::interval(Duration::from_millis(5));
-    let events = 20_000;
-    for chunk in 0..events / 50 {
-        tick.tick().await;
-        let lines = (0..50).flat_map(|line| piece(chunk * 50 + line).into_bytes()).collect();
-        store.append(Batch(vec![Write::Wire { task: id(0), at: NOON, lines }])).await.unwrap();
+    for linger_ms in [5, 10, 20] {
+        let folder = tempfile::tempdir_in(".").unwrap();
+        let mut settings = settings(&folder);
+        settings.linger = Duration::from_millis(linger_ms);
+        let store = with_a_task(settings).await;
+        let begin_cpu = cpu("");
+        let mut tick = tokio::time::interval(Duration::from_millis(5));
+        let events = 20_000;
+        for chunk in 0..events / 50 {
+            tick.tick().await;
+            let lines = (0..50).flat_map(|line| piece(chunk * 50 + line).into_bytes()).collect();
+            let write = Write::Wire { task: id(0), at: NOON, lines };
+            store.append(Batch(vec![write])).await.unwrap();
+        }
+        store.commit(Batch::new()).await.unwrap();
+        let per_event = (cpu("") - begin_cpu).as_secs_f64() * 1e6 / events as f64;
+        println!(
+            "at 10,000 events/s with a linger of {linger_ms} ms: {per_event:.2} µs CPU per event, of the 12 that the \
+             whole path may take"
+        );
+        store.close().await;
     }
-    store.commit(Batch::new()).await.unwrap();
-    let per_event = (cpu("") - begin_cpu).as_secs_f64() * 1e6 / events as f64;
-    println!(
-        "at 10,000 events/s: {per_event:.2} µs CPU per event, of the 12 that the whole path may take"
-    );
-    store.close().await;
 }
 
 pub(crate) async fn one_commit_beside_one_sync() {
     let folder = tempfile::tempdir_in(".").unwrap();
-    let store = with_a_task(&folder).await;
+    let store = with_a_task(settings(&folder)).await;
     let commits = Samples::take(300, async |number| {
         store.commit(Batch(vec![ended(&id(0), NOON, message(number))])).await.unwrap();
     })
