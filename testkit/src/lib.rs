@@ -8,8 +8,10 @@ mod cut;
 mod driven;
 mod mcp;
 pub mod reader;
+mod recalled;
 mod stage;
 mod terminal;
+mod workshop;
 
 pub use client::{Client, Question};
 pub use codex::{OLDEST, VERSIONS, codex_binary};
@@ -18,3 +20,4 @@ pub use driven::{Driven, DrivenThread};
 pub use mcp::tiny_mcp_server;
 pub use stage::{KeptCodex, Stage};
 pub use terminal::Terminal;
+pub use workshop::Workshop;

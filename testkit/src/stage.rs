@@ -78,6 +78,16 @@ impl Stage {
         self.folder.path().join("codex-home")
     }
 
+    /// Where a daemon of this world keeps its files.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// The Codex under test.
+    pub fn codex_path(&self) -> &Path {
+        &self.codex
+    }
+
     /// Changes Codex's configuration. An app-server that runs already has read the old one.
     pub fn configure(&self, edit: impl FnOnce(String) -> String) -> Result<()> {
         let path = self.codex_home().join("config.toml");
@@ -131,6 +141,7 @@ impl Stage {
                 codex_home: Some(self.codex_home()),
                 ..EnvironmentRule::default()
             },
+            purpose: None,
             extra_arguments: Vec::new(),
             ready_deadline: READY_DEADLINE,
         })

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use serde_json::json;
 
-use crate::commands::{codex, completions, demo, doctor, keeper, replay, run};
+use crate::commands::{codex, completions, config, demo, doctor, keeper, replay, run};
 use crate::failure::Exit;
 use crate::terminal::Output;
 
@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Run(Box<run::RunArguments>),
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
+    /// The settings: show, check, path
+    Config(config::ConfigArguments),
     /// Look whether this machine is fit to run Codex, and say what to do if not
     Doctor(doctor::DoctorArguments),
     /// The keepers: small processes that each own one codex app-server

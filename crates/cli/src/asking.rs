@@ -58,7 +58,7 @@ impl Dialog {
                 ElicitationWant::Form(fields) => Self::Form(Form::new(fields.clone())),
                 _ => Self::Approval(Approval::new(&ask.offers, besides)),
             },
-            AskKind::Command(_) | AskKind::FileChange(_) => {
+            AskKind::Command(_) | AskKind::FileChange(_) | AskKind::Continue { .. } => {
                 Self::Approval(Approval::new(&ask.offers, besides))
             }
             AskKind::ToolCall(_) | AskKind::TokenRefresh { .. } | AskKind::Other { .. } => {

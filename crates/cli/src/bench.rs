@@ -34,7 +34,7 @@ impl Bench {
         let environment = Environment::new(places::environment());
         Ok(Self {
             output,
-            config: ConfigFile::load(&places, output)?,
+            config: ConfigFile::load(&places)?,
             cache: Cache::new(places.codex_cache()),
             home: environment.get("HOME").map(PathBuf::from),
             environment,
@@ -43,8 +43,8 @@ impl Bench {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        let codex = &self.config.config.codex;
-        Settings { path: codex.expanded_path(self.home.as_deref()), version: codex.version.clone() }
+        let codex = &self.config.config().codex;
+        Settings { path: codex.path.clone(), version: codex.version.clone() }
     }
 
     /// The Codex in use. Where there is none, a person at a terminal is offered one.

@@ -2,6 +2,7 @@
 
 pub(crate) mod codex;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod keeper;
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Demo(arguments) => demo::run(&arguments, output),
         Command::Run(arguments) => run::run(&arguments, output),
         Command::Codex(arguments) => codex::run(arguments, output),
+        Command::Config(arguments) => config::run(arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),
         Command::Replay(arguments) => replay::run(&arguments, output),

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
+use ostler_config::Surroundings;
 
 use crate::failure::{Exit, Failure};
 
@@ -46,6 +47,17 @@ impl Places {
 
     pub(crate) fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
+    }
+
+    /// What the settings depend on besides the file.
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            home: absolute("HOME"),
+            state: self.state.clone(),
+            runtime: self.runtime.clone(),
+            codex_home: variable("CODEX_HOME").and_then(|home| std::path::absolute(home).ok()),
+            log: variable("OSTLER_LOG").map(|log| log.to_string_lossy().into_owned()),
+        }
     }
 
     /// The folder that holds one sub-folder per keeper.

@@ -4,34 +4,31 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use ostler_config::{Config, parse};
+use ostler_config::{Config, Problem, Reading, parse};
 
 use crate::failure::{Exit, Failure};
 use crate::places::{Places, private_folder};
-use crate::terminal::Output;
 
 /// The file as it was read. A file that is not there is an empty one.
 pub(crate) struct ConfigFile {
     pub(crate) place: PathBuf,
     pub(crate) text: String,
-    pub(crate) config: Config,
+    pub(crate) reading: Reading,
 }
 
 impl ConfigFile {
-    /// Reads the file and tells the person about keys that mean nothing to us.
-    pub(crate) fn load(places: &Places, output: Output) -> Result<Self, Failure> {
+    /// Reads the file, or fails with all that is wrong with it.
+    pub(crate) fn load(places: &Places) -> Result<Self, Failure> {
         let place = places.config_file();
-        let text = match fs::read_to_string(&place) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(failed("read", &place, &error)),
-        };
-        let reading = parse(&text).map_err(|error| unreadable(&place, &error))?;
-        for key in &reading.unknown_keys {
-            let place = place.display();
-            output.note(&format!("{place}: {key} is unknown and has no effect"));
-        }
-        Ok(Self { place, text, config: reading.config })
+        let text =
+            read(&place).map_err(|error| failed("read", &place, &error))?.unwrap_or_default();
+        let reading = parse(&text, &places.surroundings());
+        let reading = reading.map_err(|problems| unreadable(&place, &problems))?;
+        Ok(Self { place, text, reading })
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.reading.config
     }
 
     /// Replaces the file in one step. A link stays a link: the file it leads to is the one that is replaced.
@@ -53,10 +50,32 @@ impl ConfigFile {
     }
 }
 
+/// The text of a config file, if there is one.
+pub(crate) fn read(place: &Path) -> std::io::Result<Option<String>> {
+    match fs::read_to_string(place) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// What the person is told about a file that is not what it should be.
-pub(crate) fn unreadable(place: &Path, error: &ostler_config::ConfigError) -> Failure {
-    let message = format!("{}: {error}", place.display());
-    Failure::new(Exit::Usage, message).hint("correct the file and try again")
+pub(crate) fn unreadable(place: &Path, problems: &[Problem]) -> Failure {
+    Failure::new(Exit::Usage, describe(place, problems))
+        .hint("correct the file; `ostler config check` shows the places")
+}
+
+/// One problem in one line, more of them in a line each.
+pub(crate) fn describe(place: &Path, problems: &[Problem]) -> String {
+    let place = place.display();
+    match problems {
+        [problem] => format!("{place}: {problem}"),
+        problems => {
+            let lines: Vec<String> =
+                problems.iter().map(|problem| format!("\n  {problem}")).collect();
+            format!("{place} has {} problems:{}", problems.len(), lines.concat())
+        }
+    }
 }
 
 fn write_durably(new: &Path, place: &Path, text: &[u8]) -> std::io::Result<()> {
@@ -73,7 +92,7 @@ fn write_durably(new: &Path, place: &Path, text: &[u8]) -> std::io::Result<()> {
     }
 }
 
-fn failed(action: &str, place: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn failed(action: &str, place: &Path, error: &std::io::Error) -> Failure {
     let message = format!("cannot {action} {}: {error}", place.display());
     Failure::new(Exit::Failed, message)
 }

@@ -23,8 +23,10 @@ mod kept;
 mod look;
 pub(crate) mod messages;
 mod missed;
+mod open_again;
 mod outbox;
 pub(crate) mod perform;
+mod rejoin;
 mod remembered;
 mod reopen;
 
@@ -50,7 +52,7 @@ use crate::thread::open::{OpenError, OpenedThread};
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Thread, ThreadHandlers, ThreadUpdates};
 use actor::Actor;
-use command::{Adopt, Adopted, Command, Connected, History};
+use command::{Adopt, Adopted, Arrival, Command, Connected, History};
 
 /// Commands that wait for the driver. It takes them at once, so they only wait while it is being scheduled.
 const QUEUED_COMMANDS: usize = 256;
@@ -127,7 +129,7 @@ impl Driver {
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         let on = self.connected().await?;
         let opened = on.server.start_thread(&settings).await?;
-        self.drive(on, opened, settings, options, History::None).await
+        self.drive(on, opened, settings, options, Arrival::Opened(History::None)).await
     }
 
     /// Opens a thread of the past. If a turn of it runs, it is joined.
@@ -140,7 +142,7 @@ impl Driver {
         // Events that come between the answer and the adoption are kept by the actor for unknown threads.
         let on = self.connected().await?;
         let opened = on.server.resume_thread(thread, &settings).await?;
-        self.drive(on, opened, settings, options, History::Kept).await
+        self.drive(on, opened, settings, options, Arrival::Opened(History::Kept)).await
     }
 
     pub async fn fork_thread(
@@ -151,7 +153,7 @@ impl Driver {
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         let on = self.connected().await?;
         let opened = on.server.fork_thread(thread, &settings).await?;
-        self.drive(on, opened, settings, options, History::Kept).await
+        self.drive(on, opened, settings, options, Arrival::Opened(History::Kept)).await
     }
 
     /// A copy of the thread up to and with this turn; Codex 0.166.0 and later.
@@ -164,7 +166,7 @@ impl Driver {
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         let on = self.connected().await?;
         let opened = on.server.fork_thread_at(thread, last_turn, &settings).await?;
-        self.drive(on, opened, settings, options, History::Kept).await
+        self.drive(on, opened, settings, options, Arrival::Opened(History::Kept)).await
     }
 
     /// The connection as it is now, made anew if it is gone.
@@ -181,13 +183,13 @@ impl Driver {
         opened: OpenedThread,
         settings: ThreadSettings,
         options: ThreadOptions,
-        history: History,
+        arrival: Arrival,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         // One place more, for the last word.
         let (updates, queue) = mpsc::channel(QUEUED_UPDATES + 1);
         let (adopted, done) = oneshot::channel();
         let thread = Arc::new(opened.clone());
-        let adopt = Adopt { opened, on, settings, options, updates, history, adopted };
+        let adopt = Adopt { opened, on, settings, options, updates, arrival, adopted };
         // A driver that has ended answers nothing; the thread then says so at its first use.
         if self.commands.send(Command::Adopt(Box::new(adopt))).await.is_ok()
             && done.await == Ok(Adopted::Twice)

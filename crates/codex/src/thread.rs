@@ -9,10 +9,13 @@ mod handlers;
 mod input;
 pub mod item;
 pub mod open;
+mod recalled;
 pub mod settings;
 mod update;
 
 pub use handle::{SendTicket, Thread};
 pub use handlers::{Decided, Decider, ThreadHandlers, ToolHandler, ToolReply};
 pub use input::{InputError, TurnContent, TurnInput};
+pub use ostler_model::thread::{InputState, RecalledTurn};
+pub use recalled::{Recalled, RecalledAgent, RecalledInput};
 pub use update::{Agent, Notice, ThreadUpdate, ThreadUpdates, Told, TurnOutcome};

@@ -203,6 +203,7 @@ fn an_elicitation_is_told_apart_from_the_approval_of_a_tool() {
                 server: "tiny".into(),
                 message: "Allow the tiny MCP server to run tool \"write\"?".into(),
                 want: ElicitationWant::ToolApproval {
+                    tool: Some("write".into()),
                     description: Some("write".into()),
                     arguments: Some(r#"{"x":"1"}"#.into()),
                 },

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use semver::Version;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::read::{ConfigError, line_of};
+use crate::problem::Problem;
 
 /// Which Codex the user settles on. Each choice replaces the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +17,10 @@ pub enum CodexChoice {
 }
 
 /// The file's new text.
-pub fn choose_codex(text: &str, choice: &CodexChoice) -> Result<String, ConfigError> {
-    let mut document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| ConfigError {
-            line: line_of(text, error.span().map_or(0, |span| span.start)),
-            message: error.message().to_owned(),
-        })?;
+pub fn choose_codex(text: &str, choice: &CodexChoice) -> Result<String, Problem> {
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        Problem::at(text, error.span().map_or(0, |span| span.start), error.message())
+    })?;
     let (key, setting) = match choice {
         CodexChoice::Clear => {
             if let Some(table) = document.get_mut("codex").and_then(Item::as_table_like_mut) {
@@ -36,10 +34,9 @@ pub fn choose_codex(text: &str, choice: &CodexChoice) -> Result<String, ConfigEr
     };
     let codex = document.entry("codex").or_insert_with(|| Item::Table(Table::new()));
     let Some(table) = codex.as_table_like_mut() else {
-        return Err(ConfigError {
-            line: line_of(text, text.find("codex").unwrap_or(0)),
-            message: "codex is not a table; write [codex]".to_owned(),
-        });
+        return Err(Problem::at(text, text.find("codex").unwrap_or(0), "is a section")
+            .about("codex")
+            .advise("write [codex]"));
     };
     let other = if key == "path" { "version" } else { "path" };
     table.remove(other);
@@ -57,10 +54,10 @@ pub fn choose_codex(text: &str, choice: &CodexChoice) -> Result<String, ConfigEr
     Ok(document.to_string())
 }
 
-fn path_text(path: &std::path::Path) -> Result<String, ConfigError> {
-    let text = path.to_str().ok_or_else(|| ConfigError {
-        line: 1,
-        message: format!("{} cannot be written into TOML: it is not UTF-8", path.display()),
+fn path_text(path: &std::path::Path) -> Result<String, Problem> {
+    let text = path.to_str().ok_or_else(|| {
+        let message = format!("{} cannot be written into TOML: it is not UTF-8", path.display());
+        Problem::at("", 0, message)
     })?;
     Ok(text.to_owned())
 }
@@ -107,6 +104,6 @@ mod tests {
         assert_eq!(error.line, 2);
         let version = CodexChoice::Version(Version::new(0, 142, 5));
         let error = choose_codex("x = 1\ncodex = 3\n", &version).unwrap_err();
-        assert_eq!(error.to_string(), "line 2: codex is not a table; write [codex]");
+        assert_eq!(error.to_string(), "line 2: codex is a section; write [codex]");
     }
 }

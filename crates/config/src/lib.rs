@@ -1,15 +1,34 @@
 //! Settings: our `config.toml`. Text in, text out.
 //!
-//! This room opens no file and reads no environment; whoever calls it brings the text and puts the new text back.
-//! It knows nothing of what the settings are used for.
+//! This room opens no file and reads no environment; whoever calls it brings the text and what surrounds it, and puts the
+//! new text back. It knows nothing of what the settings are used for.
 //!
-//! Start reading at [`parse`]; [`edit`] changes a file without disturbing what a person wrote around it.
+//! Start reading at [`parse`], which gives a [`Config`] in which every setting has a value, or all that is wrong with the
+//! file. The sections are in `settings`, each key with its default and its documentation in one place; [`guide`] is all of
+//! that as data. [`edit`] changes a file without disturbing what a person wrote around it.
 
+mod checks;
+mod config;
 pub mod edit;
+mod nearest;
+mod origin;
+mod overrides;
+mod problem;
 mod read;
-mod setting;
-mod settings;
+mod section;
+pub mod settings;
+mod shown;
+mod source;
+mod surroundings;
+mod value;
 
-pub use read::{ConfigError, Reading, parse};
-pub use setting::{OverrideError, parse_override};
-pub use settings::{CodexSettings, Config};
+pub use config::{Config, SectionGuide, guide};
+pub use nearest::nearest;
+pub use origin::Origin;
+pub use overrides::{OverrideError, parse_override};
+pub use problem::Problem;
+pub use read::{Reading, parse};
+pub use section::Key;
+pub use shown::Setting;
+pub use surroundings::Surroundings;
+pub use value::{BranchPrefix, Invocation, LogFilter, Size, VariableName};

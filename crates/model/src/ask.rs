@@ -34,10 +34,29 @@ pub enum AskKind {
         cause: Option<String>,
         account: Option<String>,
     },
+    /// Ostler itself asks whether a task shall go on; this is why it stopped.
+    Continue {
+        why: String,
+    },
     /// A question this version of ours does not know; the name is Codex's.
     Other {
         name: String,
     },
+}
+
+impl AskKind {
+    /// Whether a person decides it. The others are for programs of ours.
+    pub fn is_for_people(&self) -> bool {
+        match self {
+            Self::Command(_)
+            | Self::FileChange(_)
+            | Self::Permissions(_)
+            | Self::UserInput(_)
+            | Self::Elicitation(_)
+            | Self::Continue { .. } => true,
+            Self::ToolCall(_) | Self::TokenRefresh { .. } | Self::Other { .. } => false,
+        }
+    }
 }
 
 /// May this command run?
@@ -138,8 +157,14 @@ pub struct ElicitationAsk {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ElicitationWant {
-    /// Codex asks whether it may call a tool of the server; the message names the tool. The arguments are JSON text.
-    ToolApproval { description: Option<String>, arguments: Option<String> },
+    /// Codex asks whether it may call a tool of the server.
+    ToolApproval {
+        /// Absent where the question does not name it in the way we know.
+        tool: Option<String>,
+        description: Option<String>,
+        /// JSON text.
+        arguments: Option<String>,
+    },
     /// The server wants a form filled in.
     Form(Vec<FormField>),
     /// The server wants the person to open this address.

@@ -220,8 +220,11 @@ mod tests {
             ask(kind, vec![Decision::Deny])
         };
         let form = elicitation(ElicitationWant::Form(fields));
-        let approval =
-            elicitation(ElicitationWant::ToolApproval { description: None, arguments: None });
+        let approval = elicitation(ElicitationWant::ToolApproval {
+            tool: None,
+            description: None,
+            arguments: None,
+        });
         let filled = |values: &[(&str, FormValue)]| {
             let values = values.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
             Decision::Form(values.collect::<BTreeMap<_, _>>())

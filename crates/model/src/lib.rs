@@ -4,10 +4,12 @@
 //! words appear here. The `codex` room translates between them and these types.
 //!
 //! Start reading at [`task`] for what outlives every process, at [`thread`] for the rules of driving Codex, at [`ask`] for
-//! what a person is asked, at [`decision`] for what they may answer.
+//! what a person is asked, at [`decision`] for what they may answer, at [`policy`] for what is decided without them.
 
 pub mod ask;
+pub mod command_line;
 pub mod decision;
+mod digest;
 pub mod failure;
 pub mod form;
 pub mod id;
@@ -15,13 +17,16 @@ pub mod input;
 pub mod item;
 pub mod message;
 pub mod moment;
+pub mod patience;
 pub mod plan;
+pub mod policy;
 pub mod task;
 pub mod thread;
 pub mod turn;
 pub mod usage;
 
 pub use ask::{Ask, AskKind};
+pub use command_line::CommandLine;
 pub use decision::Decision;
 pub use failure::{Failure, FailureClass};
 pub use id::{AskId, Id, InputId, IntentId, ItemId, QuestionId, RuleId, TaskId, ThreadId, TurnId};
@@ -29,5 +34,6 @@ pub use input::Input;
 pub use item::{Item, ItemBody};
 pub use message::Message;
 pub use moment::Moment;
+pub use policy::{Rule, RuleSet, Verdict};
 pub use task::{Event, Task, TaskSettings, TaskState};
 pub use turn::{Interrupter, TurnEnd, TurnResult};

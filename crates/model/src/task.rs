@@ -6,6 +6,7 @@
 pub mod ask;
 mod event;
 mod intent;
+pub mod machine;
 mod settings;
 mod state;
 
@@ -63,7 +64,17 @@ pub struct Task {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkedFrom {
     pub task: TaskId,
+    /// The thread that it had then.
+    pub thread: ThreadId,
+    /// The last turn that is copied; without it all of them.
     pub turn: Option<TurnId>,
+}
+
+/// A sub-agent: a thread that Codex started by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Agent {
+    pub thread: ThreadId,
+    pub name: Option<String>,
 }
 
 /// What a task has used.

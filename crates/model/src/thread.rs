@@ -6,8 +6,8 @@
 //! asks to be woken by [`Machine::wake_at`].
 //!
 //! Start reading at [`machine`] for the state, then `turns` (how a turn lives), `inputs` (how an input gets to Codex and
-//! how we know), `views` (what a look at the thread tells), `asks`, `liveness`, and `link` (what happens when the
-//! connection breaks).
+//! how we know), `views` (what a look at the thread tells), `asks`, `liveness`, `link` (what happens when the connection
+//! breaks), and `recall` (what happens when all of us was gone).
 
 mod asks;
 mod effect;
@@ -17,6 +17,7 @@ mod limits;
 mod link;
 mod liveness;
 pub mod machine;
+mod recall;
 mod signal;
 mod turns;
 mod views;
@@ -27,6 +28,7 @@ pub use effect::{
 pub use inputs::Echo;
 pub use limits::{Limits, OnStall};
 pub use machine::Machine;
+pub use recall::{InputState, Recalled, RecalledInput, RecalledTurn};
 pub use signal::{
     Deciders, DeltaKind, GiveFailure, IfBusy, InputKind, Said, SaidEnd, SeenInput, SeenState,
     SeenTurn, Signal, View, What,

@@ -68,6 +68,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Goes on from the sum that was told last.
+    pub fn since(thread: Option<Tokens>) -> Self {
+        Self { thread }
+    }
+
     /// What this report adds, if it is about a new call.
     pub fn count(&mut self, last: Tokens, thread: Tokens) -> Option<Tokens> {
         let before = self.thread.replace(thread);

@@ -7,6 +7,7 @@ mod remove;
 
 pub(crate) use remove::{SQL, clear_leftovers, has_leftovers, step};
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use ostler_model::{TaskId, TaskState};
@@ -43,7 +44,7 @@ impl Retention {
 }
 
 /// What a sweep has removed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepReport {
     /// Older than is kept.
     pub too_old: Vec<TaskId>,

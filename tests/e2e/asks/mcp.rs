@@ -76,6 +76,7 @@ async fn whether_a_tool_may_run_is_decided_in_every_way(
     assert_eq!(wanted.server, "tiny");
     assert_eq!(wanted.message, "Allow the tiny MCP server to run tool \"danger\"?");
     let approval = ElicitationWant::ToolApproval {
+        tool: Some("danger".to_owned()),
         description: Some("Destroys something.".to_owned()),
         arguments: Some("{}".to_owned()),
     };

@@ -19,7 +19,7 @@ mod scratch;
 mod session;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -170,9 +170,9 @@ async fn codex(
     progress: &Progress,
 ) -> Vec<Check> {
     const TOLD: [Name; 4] = [Name::AppServer, Name::Login, Name::Sandbox, Name::CodexConfig];
-    let place = patient.places.config_file();
-    let own = blocking(move || OwnConfig::gather(place)).await;
-    let settings = own.as_ref().map(|own| settings(own, patient.home.as_deref()));
+    let (place, surroundings) = (patient.places.config_file(), patient.places.surroundings());
+    let own = blocking(move || OwnConfig::gather(place, &surroundings)).await;
+    let settings = own.as_ref().map(settings);
     let config = told(progress, Name::Config, own.as_ref().map(config::judge_own));
     let (cache, environment) =
         (Cache::new(patient.places.codex_cache()), patient.environment.clone());
@@ -285,12 +285,12 @@ fn told(progress: &Progress, name: Name, judged: Result<Check, impl AsRef<str>>)
     })
 }
 
-fn settings(own: &OwnConfig, home: Option<&Path>) -> Settings {
+fn settings(own: &OwnConfig) -> Settings {
     let Some(Ok(reading)) = &own.reading else {
         return Settings::default();
     };
     let codex = &reading.config.codex;
-    Settings { path: codex.expanded_path(home), version: codex.version.clone() }
+    Settings { path: codex.path.clone(), version: codex.version.clone() }
 }
 
 /// Work that the file system may hold up for ever, on a thread that is then left behind.

@@ -128,6 +128,7 @@ fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
             codex_version,
             environment: places::environment(),
             environment_rule,
+            purpose: None,
             extra_arguments: overrides.flat_map(|setting| ["-c".to_owned(), setting]).collect(),
             ready_deadline: READY_DEADLINE,
         });

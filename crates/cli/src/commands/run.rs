@@ -61,6 +61,7 @@ async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failu
             codex_home: order.remembered.as_ref().and_then(|it| it.codex_home.clone()),
             ..EnvironmentRule::default()
         },
+        purpose: None,
         extra_arguments: Vec::new(),
         ready_deadline: READY_DEADLINE,
     };

@@ -187,12 +187,11 @@ fn what_is_passed_over_is_told_and_the_next_is_used() {
 fn the_config_file_keeps_what_a_person_wrote() {
     let home = Home::with_codex();
     fs::create_dir(home.path().join("config")).unwrap();
-    let written = "# my settings\n[codex]\nversion = \"0.142.5\" # pinned\ncolour = true\n";
+    let written = "# my settings\n[codex]\nversion = \"0.142.5\" # pinned\nhome = \"~/c\"\n";
     fs::write(home.config_file(), written).unwrap();
     assert_snapshot!(home.run("codex use 0.130.0"), @r"
     Codex 0.130.0 is now in use
     --- stderr
-    note: [HOME]/config/config.toml: codex.colour is unknown and has no effect
     --- exit 0
     ");
     assert_eq!(
@@ -204,19 +203,18 @@ fn the_config_file_keeps_what_a_person_wrote() {
     assert_snapshot!(chosen, @r"
     [HOME]/cache/codex/0.130.0/[TRIPLE]/codex/codex (Codex 0.130.0) is now in use
     --- stderr
-    note: [HOME]/config/config.toml: codex.colour is unknown and has no effect
     --- exit 0
     ");
     home.run("codex use --clear");
     assert_eq!(
         fs::read_to_string(home.config_file()).unwrap(),
-        "# my settings\n[codex]\ncolour = true\n"
+        "# my settings\n[codex]\nhome = \"~/c\"\n"
     );
     fs::write(home.config_file(), "[codex]\npath = bin/codex\n").unwrap();
     assert_snapshot!(home.run("codex list"), @r"
     --- stderr
     error: [HOME]/config/config.toml: line 2: string values must be quoted, expected literal string
-      correct the file and try again
+      correct the file; `ostler config check` shows the places
     --- exit 2
     ");
 }

@@ -87,14 +87,15 @@ fn a_wrong_setting_is_a_problem_and_a_secret_in_it_is_not_shown() {
 fn our_own_config_is_judged_too() {
     let world = World::with(NEWEST);
     let good = fs::read_to_string(world.path("config/config.toml")).unwrap();
-    world.write("config/config.toml", &format!("colour = 1\n{good}"));
+    world.write("config/config.toml", &format!("{good}verison = 1\n[task]\n"));
 
     let diagnosis = world.doctor();
 
-    let found = "~/config/config.toml: without effect: colour";
-    let advice = "correct the spelling, or take them out";
-    assert_eq!(diagnosis.check("config"), ["warning", found, advice]);
-    assert_eq!(diagnosis.exit, 0, "{}", diagnosis.text);
+    let found = "~/config/config.toml has 2 problems:\n  line 3: codex.verison is unknown; did you mean version?\n  \
+                 line 4: task is unknown; did you mean [tasks]?";
+    let advice = "correct the file; until then the checks here use the defaults";
+    assert_eq!(diagnosis.check("config"), ["problem", found, advice]);
+    assert_eq!(diagnosis.exit, 1, "{}", diagnosis.text);
 
     world.write("config/config.toml", "[codex\n");
     let diagnosis = world.doctor();

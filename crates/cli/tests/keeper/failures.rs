@@ -69,6 +69,7 @@ async fn a_program_that_never_listens_is_ended_at_the_deadline() {
         codex_version: None,
         environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
         environment_rule: EnvironmentRule::default(),
+        purpose: None,
         extra_arguments: Vec::new(),
         ready_deadline: Duration::from_secs(2),
     };

@@ -12,11 +12,11 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::DriverSettings;
-use super::command::{Adopt, Adopted, Command, Connected};
+use super::command::{Adopt, Adopted, Arrival, Command, Connected};
 use super::connector::{ConnectError, Connection, Connector};
 use super::entry::Entry;
+use super::open_again::Reopened;
 use super::outbox::{Delivery, Outbox};
-use super::reopen::Reopened;
 use crate::account::TokenSource;
 use crate::app_server::AppServer;
 use crate::peer::{Event, Events};
@@ -249,15 +249,19 @@ impl Actor {
     }
 
     fn adopt(&mut self, adopt: Adopt) {
-        let (thread, turn) = (adopt.opened.id.clone(), adopt.opened.active_turn.clone());
-        let is_current = adopt.on.epoch == self.epoch && matches!(self.link, Link::Up { .. });
-        let (entry, adopted) = Entry::root(adopt);
+        let (thread, turn) = (adopt.known_as().clone(), adopt.opened.active_turn.clone());
+        let (epoch, version) = (adopt.on.epoch, adopt.on.server.version().clone());
+        let is_current = epoch == self.epoch && matches!(self.link, Link::Up { .. });
+        let (entry, arrival, adopted) = Entry::root(adopt);
         if self.threads.contains_key(&thread) {
             // Two handles of one thread would each believe to be alone; the one that is there stays.
             return drop(adopted.send(Adopted::Twice));
         }
         self.threads.insert(thread.clone(), entry);
         drop(adopted.send(Adopted::Now));
+        if let Arrival::Rejoined(rejoined) = arrival {
+            return self.rejoined(epoch, &version, *rejoined);
+        }
         if !is_current {
             let reason = "the connection ended while the thread was opened".to_owned();
             return self.step(&thread, Signal::Closed { reason });
@@ -356,7 +360,7 @@ impl Actor {
         entry.machine.wake_at().filter(|_| listens)
     }
 
-    fn now(&self) -> Moment {
+    pub(super) fn now(&self) -> Moment {
         let ms = self.started.elapsed().as_millis();
         Moment::from_ms(u64::try_from(ms).unwrap_or(u64::MAX))
     }

@@ -6,11 +6,12 @@ use ostler_model::thread::{Deciders, IfBusy};
 use ostler_model::{AskId, Failure, InputId, ThreadId};
 use tokio::sync::{mpsc, oneshot};
 
+use super::open_again::Reopened;
 use super::{ConnectError, ThreadOptions};
 use crate::app_server::AppServer;
 use crate::thread::open::OpenedThread;
 use crate::thread::settings::ThreadSettings;
-use crate::thread::{Decided, Decider, ThreadUpdate, TurnInput, TurnOutcome};
+use crate::thread::{Decided, Decider, Recalled, ThreadUpdate, TurnInput, TurnOutcome};
 
 pub(crate) type Outcome = Result<TurnOutcome, Failure>;
 
@@ -88,8 +89,18 @@ pub(crate) struct Adopt {
     pub(crate) settings: ThreadSettings,
     pub(crate) options: ThreadOptions,
     pub(crate) updates: mpsc::Sender<ThreadUpdate>,
-    pub(crate) history: History,
+    pub(crate) arrival: Arrival,
     pub(crate) adopted: oneshot::Sender<Adopted>,
+}
+
+impl Adopt {
+    /// The name by which the thread was known so far.
+    pub(crate) fn known_as(&self) -> &ThreadId {
+        match &self.arrival {
+            Arrival::Opened(_) => &self.opened.id,
+            Arrival::Rejoined(rejoined) => &rejoined.thread,
+        }
+    }
 }
 
 /// What became of an adoption.
@@ -98,6 +109,24 @@ pub(crate) enum Adopted {
     Now,
     /// The thread is driven already.
     Twice,
+}
+
+/// How a thread comes to be driven.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// For the first time.
+    Opened(History),
+    /// It was driven before.
+    Rejoined(Box<Rejoined>),
+}
+
+/// A thread that was driven before, by somebody who is gone.
+#[derive(Debug)]
+pub(crate) struct Rejoined {
+    /// The name that it had.
+    pub(crate) thread: ThreadId,
+    pub(crate) recalled: Recalled,
+    pub(crate) reopened: Result<Reopened, Failure>,
 }
 
 /// Whether Codex has turns of a thread.

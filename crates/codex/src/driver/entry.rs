@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::command::{Adopt, Adopted, History, Outcome};
+use super::command::{Adopt, Adopted, Arrival, History, Outcome};
 use super::echo;
 use super::messages::TurnMessages;
 use super::missed::ToldItems;
@@ -117,8 +117,8 @@ impl PendingAsk {
 }
 
 impl Entry {
-    pub(super) fn root(adopt: Adopt) -> (Self, oneshot::Sender<Adopted>) {
-        let Adopt { on, opened, settings, options, updates, history, adopted } = adopt;
+    pub(super) fn root(adopt: Adopt) -> (Self, Arrival, oneshot::Sender<Adopted>) {
+        let Adopt { on, opened, settings, options, updates, arrival, adopted } = adopt;
         let machine = Machine::new(options.limits.clone(), echo(on.server.version()));
         let remembered = settings.ephemeral.then(Remembered::default);
         let root = Root {
@@ -134,12 +134,13 @@ impl Entry {
             idle_waiters: Vec::new(),
             outcomes: VecDeque::new(),
             messages: TurnMessages::default(),
-            has_turns: history == History::Kept,
+            has_turns: matches!(arrival, Arrival::Opened(History::Kept)),
             remembered,
         };
         let role = Role::Root(Box::new(root));
         (
             Self { machine, role, asks: HashMap::new(), reopenings: 0, told: ToldItems::default() },
+            arrival,
             adopted,
         )
     }

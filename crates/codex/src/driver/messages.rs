@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ostler_model::item::ItemEnd;
-use ostler_model::thread::Update;
+use ostler_model::thread::{RecalledTurn, Update};
 use ostler_model::{InputId, Item, ItemBody, ItemId, Message, TurnId};
 
 use crate::projection::{KnownInputs, Projector};
@@ -25,6 +25,28 @@ pub(crate) struct TurnMessages {
 impl TurnMessages {
     pub(crate) fn sent(&mut self, input: InputId, text: String) {
         self.sent.insert(input, text);
+    }
+
+    /// A turn that was begun before we were there. Its first message is the input that it answers.
+    pub(crate) fn recall(&mut self, turn: &RecalledTurn) {
+        let input = turn.told.iter().find_map(|update| match update {
+            Update::InputTaken { input, .. } => Some(input.clone()),
+            _ => None,
+        });
+        let text = turn.told.iter().find_map(|update| match update {
+            Update::ItemEnded { item: Item { body: ItemBody::UserMessage(it), .. }, .. } => {
+                Some(it.text.clone())
+            }
+            _ => None,
+        });
+        if let (Some(input), Some(text)) = (&input, text) {
+            self.sent.insert(input.clone(), text);
+        }
+        self.note(&Update::TurnBegan { turn: turn.id.clone() });
+        let rest = turn.told.iter().filter(|it| !matches!(it, Update::TurnBegan { .. }));
+        for update in rest {
+            self.note(update);
+        }
     }
 
     /// The messages of the turn, if this is its end.

@@ -2,42 +2,18 @@
 
 use std::time::Duration;
 
-use ostler_model::thread::{SeenState, ServerWanted, Signal, View};
-use ostler_model::{Failure, FailureClass, ThreadId, TurnId};
-use serde_json::Value;
+use ostler_model::thread::{ServerWanted, Signal, View};
+use ostler_model::{Failure, FailureClass, ThreadId};
 use tokio::sync::oneshot;
 
 use super::actor::{Actor, Done, Link};
 use super::command::Connected;
 use super::connector::{ConnectError, Connection, Connector};
-use super::look::look;
+use super::open_again::{Before, Reopened, open_again, rejoin_agent};
 use super::remembered::Remembered;
 use crate::app_server::AppServer;
-use crate::protocol::request::command::BackgroundTerminalsClean;
-use crate::protocol::request::thread::{ThreadInjectItems, ThreadResume, ThreadUnsubscribe};
-use crate::protocol::request::turn::TurnInterrupt;
-use crate::thread::open::OpenError;
-use crate::thread::settings::ThreadSettings;
+use crate::protocol::request::thread::ThreadUnsubscribe;
 use crate::thread::{Notice, Told};
-
-/// A thread that is open again.
-#[derive(Debug)]
-pub(super) struct Reopened {
-    /// Another one than before if Codex had nothing of the old one.
-    thread: ThreadId,
-    view: View,
-}
-
-/// What a thread is opened again with.
-#[derive(Debug)]
-struct Before {
-    settings: ThreadSettings,
-    has_turns: bool,
-    /// The conversation of an ephemeral thread, as items for the model.
-    conversation: Option<Vec<Value>>,
-    /// The turn that ran.
-    turn: Option<TurnId>,
-}
 
 impl Actor {
     pub(super) fn reopen(&mut self, thread: &ThreadId, wanted: ServerWanted) {
@@ -152,7 +128,8 @@ impl Actor {
             conversation: root.remembered.as_ref().map(Remembered::items),
         };
         self.spawn(async move {
-            let reopened = reopen_thread(&server, &thread, &before).await;
+            let reopened = open_again(&server, &thread, &before).await;
+            let reopened = reopened.map(|(_, reopened)| reopened).map_err(Failure::from);
             Done::Reopened(thread, epoch, Box::new(reopened))
         });
     }
@@ -264,84 +241,6 @@ async fn connect(
             }
         }
     }
-}
-
-async fn reopen_thread(
-    server: &AppServer,
-    thread: &ThreadId,
-    before: &Before,
-) -> Result<Reopened, Failure> {
-    match server.resume_thread(thread, &before.settings).await {
-        Ok(_) => {
-            // Not to know how its turn stands is not to have opened it.
-            let view = look(server, thread).await;
-            let view = view.map_err(|reason| Failure::new(FailureClass::ServerGone, reason))?;
-            Ok(Reopened { thread: thread.clone(), view })
-        }
-        Err(OpenError::NotFound { .. }) if !before.has_turns || before.conversation.is_some() => {
-            match before.turn.clone() {
-                Some(turn) if is_loaded(server, thread).await => {
-                    Err(abandon(server, thread, turn).await)
-                }
-                _ => renew(server, before).await,
-            }
-        }
-        Err(error) => Err(refused(&error)),
-    }
-}
-
-async fn is_loaded(server: &AppServer, thread: &ThreadId) -> bool {
-    let view = look(server, thread).await;
-    view.is_ok_and(|view| !matches!(view.state, SeenState::NotLoaded | SeenState::Unknown))
-}
-
-/// Codex lets nobody join an ephemeral thread again (0.130.0 to 0.166.0). Its turn would go on unheard, next to the one
-/// that takes its place.
-async fn abandon(server: &AppServer, thread: &ThreadId, turn: TurnId) -> Failure {
-    let interrupt = TurnInterrupt { thread_id: thread.clone(), turn_id: turn };
-    let interrupted = server.call(&interrupt).await.map(drop);
-    let clean = BackgroundTerminalsClean { thread_id: thread.clone() };
-    if let Err(error) = interrupted.and(server.call(&clean).await.map(drop)) {
-        tracing::warn!(%error, %thread, "a turn that nobody hears may still run");
-    }
-    let message = "the connection broke, and codex lets nobody join an ephemeral thread again";
-    Failure::new(FailureClass::ServerGone, message)
-}
-
-/// A thread without a turn has no file, nor has an ephemeral one, so it dies with its process. Nothing is lost by a new
-/// one that gets the conversation.
-async fn renew(server: &AppServer, before: &Before) -> Result<Reopened, Failure> {
-    let opened = server.start_thread(&before.settings).await.map_err(|error| refused(&error))?;
-    let items = before.conversation.clone().unwrap_or_default();
-    if !items.is_empty() {
-        let inject = ThreadInjectItems { thread_id: opened.id.clone(), items };
-        let injected = server.call(&inject).await;
-        injected.map_err(|error| refused(&OpenError::from_call_on(&opened.id, error)))?;
-    }
-    Ok(Reopened { thread: opened.id, view: View::default() })
-}
-
-/// A sub-agent that is still loaded is only listened to again; one that is not died with its app-server, and loading it
-/// is its parent's business.
-async fn rejoin_agent(server: &AppServer, agent: &ThreadId) -> Result<Reopened, Failure> {
-    let gone = |reason: String| Failure::new(FailureClass::ServerGone, reason);
-    let view = look(server, agent).await.map_err(gone)?;
-    if matches!(view.state, SeenState::NotLoaded | SeenState::Unknown) {
-        return Ok(Reopened { thread: agent.clone(), view });
-    }
-    let joined = server.call(&ThreadResume::new(agent.clone())).await;
-    joined.map_err(|error| gone(error.to_string()))?;
-    // What happened between the look and the joining would be missed.
-    let view = look(server, agent).await.map_err(gone)?;
-    Ok(Reopened { thread: agent.clone(), view })
-}
-
-fn refused(error: &OpenError) -> Failure {
-    let class = match error {
-        OpenError::Connection(_) => FailureClass::ServerGone,
-        _ => FailureClass::BadRequest,
-    };
-    Failure::new(class, error.to_string())
 }
 
 fn gone(error: &ConnectError) -> Failure {

@@ -218,6 +218,7 @@ mod tests {
                 codex_path: "/codex".into(),
                 codex_version: None,
                 codex_home: None,
+                purpose: None,
                 extra_arguments: Vec::new(),
                 withheld_variables: Vec::new(),
                 keeper: case.keeper,

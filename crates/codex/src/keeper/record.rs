@@ -35,6 +35,9 @@ pub struct Record {
     /// What Codex finds in `CODEX_HOME`; absent: its own default below `HOME`.
     #[serde(default)]
     pub codex_home: Option<PathBuf>,
+    /// What it was started for, in a word of the starter's, so that the starter knows its own again.
+    #[serde(default)]
+    pub purpose: Option<String>,
     /// Arguments after `codex app-server`, besides `--listen`. Never a secret: every user can read an argv.
     #[serde(default)]
     pub extra_arguments: Vec<String>,
@@ -197,6 +200,7 @@ mod tests {
             codex_path: "/opt/codex".into(),
             codex_version: None,
             codex_home: None,
+            purpose: None,
             extra_arguments: Vec::new(),
             withheld_variables: Vec::new(),
             keeper: None,

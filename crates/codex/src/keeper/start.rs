@@ -49,6 +49,8 @@ pub struct StartKeeper {
     pub codex_version: Option<String>,
     pub environment: Vec<(OsString, OsString)>,
     pub environment_rule: EnvironmentRule,
+    /// What it is started for, in a word of the starter's.
+    pub purpose: Option<String>,
     /// After `codex app-server`, e.g. `-c key=value`. Every user of the machine can read them: never a secret.
     pub extra_arguments: Vec<String>,
     /// How long codex may take until it listens.
@@ -131,6 +133,7 @@ fn first_record(
         codex_path: request.codex.clone(),
         codex_version: request.codex_version.clone(),
         codex_home: homes.next().map(|(_, home)| PathBuf::from(home)),
+        purpose: request.purpose.clone(),
         extra_arguments: request.extra_arguments.clone(),
         withheld_variables: withheld.collect(),
         keeper: None,

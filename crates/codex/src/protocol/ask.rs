@@ -190,6 +190,7 @@ fn elicitation(request: &Elicitation) -> Ask {
         offers.extend(persists("session").then_some(Decision::Session));
         offers.extend(persists("always").then_some(Decision::Always(Remember::Tool)));
         ElicitationWant::ToolApproval {
+            tool: tool_asked_for(&request.server_name, &request.message).map(str::to_owned),
             description: meta.tool_description,
             arguments: meta.tool_params.map(|arguments| arguments.text().to_owned()),
         }
@@ -216,6 +217,15 @@ fn elicitation(request: &Elicitation) -> Ask {
         }),
         offers,
     }
+}
+
+/// The tool that an approval is about. Codex says it in a sentence only (0.130.0, 0.142.5 and 0.166.0, see
+/// `tests/e2e/asks/mcp.rs`), so nothing but that whole sentence counts: a name that is cut out of other words could be
+/// somebody else's.
+fn tool_asked_for<'a>(server: &str, message: &'a str) -> Option<&'a str> {
+    let named = message.strip_prefix("Allow the ")?.strip_prefix(server)?;
+    let tool = named.strip_prefix(" MCP server to run tool \"")?.strip_suffix("\"?")?;
+    (!tool.is_empty() && !tool.contains(['"', '\n'])).then_some(tool)
 }
 
 fn tool_call(request: &ToolCall) -> Ask {
@@ -264,5 +274,27 @@ fn legacy_command(request: &LegacyCommandApproval) -> Ask {
             ..CommandAsk::default()
         }),
         offers: vec![Decision::Once, Decision::Session, Decision::Deny, Decision::Cancel],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tool_asked_for;
+
+    #[test]
+    fn only_the_whole_sentence_names_a_tool() {
+        let named = |message| tool_asked_for("tiny", message);
+        assert_eq!(named("Allow the tiny MCP server to run tool \"write\"?"), Some("write"));
+        for other in [
+            "Allow the other MCP server to run tool \"write\"?",
+            "Allow this app to run tool \"write\"?",
+            "Allow the tiny MCP server to run tool \"\"?",
+            "Allow the tiny MCP server to run tool \"read\"? Or \"write\"?",
+            "Please: Allow the tiny MCP server to run tool \"write\"?",
+            "Allow the tiny MCP server to run tool \"write\"? Thanks",
+            "Tool call needs your approval. Reason: it writes",
+        ] {
+            assert_eq!(named(other), None, "{other}");
+        }
     }
 }

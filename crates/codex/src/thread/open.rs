@@ -33,6 +33,20 @@ pub struct OpenedThread {
     pub reply: ThreadOpened,
 }
 
+impl OpenedThread {
+    /// One that we have a name of, and nothing else.
+    pub(crate) fn unseen(id: ThreadId) -> Self {
+        Self {
+            id,
+            model: None,
+            effort: None,
+            differences: Vec::new(),
+            active_turn: None,
+            reply: ThreadOpened::default(),
+        }
+    }
+}
+
 /// What becomes of a thread whose permissions are too wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disposal {

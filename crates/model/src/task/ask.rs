@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Agent;
 use crate::ask::Ask;
 use crate::decision::Decision;
 use crate::id::{AskId, ItemId, RuleId, TaskId, ThreadId, TurnId};
@@ -13,8 +14,8 @@ pub struct AskRecord {
     /// Our own name for it, the same in every process.
     pub id: AskId,
     pub task: TaskId,
-    /// The sub-agent that asks, by name.
-    pub agent: Option<String>,
+    /// The sub-agent that asks.
+    pub agent: Option<Agent>,
     /// None if Ostler itself asks.
     pub source: Option<AskSource>,
     pub content: Ask,

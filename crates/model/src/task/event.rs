@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Agent;
 use super::ask::{AskClosed, DecisionRecord};
 use super::intent::{Intent, IntentState};
 use super::settings::TaskSettings;
@@ -40,7 +41,7 @@ pub enum Event {
     /// The thread's own news. Pieces of text are not among them: they are kept as a [`Partial`] until their item ends.
     Thread {
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        agent: Option<String>,
+        agent: Option<Agent>,
         update: Box<Update>,
     },
     /// Something to know that belongs to no turn, as JSON text.
@@ -48,14 +49,14 @@ pub enum Event {
         name: String,
         json: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        agent: Option<String>,
+        agent: Option<Agent>,
     },
     AskOpened {
         ask: AskId,
         content: Box<Ask>,
         digest: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        agent: Option<String>,
+        agent: Option<Agent>,
     },
     /// Codex asks again what it asked before; it is the same ask.
     AskReturned {
@@ -129,7 +130,7 @@ impl Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partial {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
+    pub agent: Option<Agent>,
     pub turn: TurnId,
     pub item: ItemId,
     pub kind: DeltaKind,

@@ -159,6 +159,34 @@ pub enum Update {
     },
 }
 
+impl Update {
+    /// The turn that it is about, where it names one.
+    pub fn turn(&self) -> Option<&TurnId> {
+        match self {
+            Self::TurnBegan { turn }
+            | Self::InputTaken { turn, .. }
+            | Self::ItemBegan { turn, .. }
+            | Self::Delta { turn, .. }
+            | Self::ItemEnded { turn, .. }
+            | Self::Usage { turn, .. }
+            | Self::Plan { turn, .. }
+            | Self::Diff { turn, .. }
+            | Self::Compacted { turn }
+            | Self::Retrying { turn, .. }
+            | Self::Stalled { turn, .. } => Some(turn),
+            Self::Stray { turn, .. } => turn.as_ref(),
+            Self::TurnEnded { result } => Some(&result.turn),
+            Self::AskOpened { content, .. } => content.turn.as_ref(),
+            Self::InputQueued { .. }
+            | Self::InputRefused { .. }
+            | Self::AskClosed { .. }
+            | Self::DecisionRefused { .. }
+            | Self::Disconnected { .. }
+            | Self::Reconnected => None,
+        }
+    }
+}
+
 /// How an ask came to its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]

@@ -49,6 +49,16 @@ pub(super) struct EarlyInterrupt {
 }
 
 impl Waiting {
+    pub(super) fn new(input: InputId, kind: InputKind, if_busy: IfBusy) -> Self {
+        let wish = match if_busy {
+            // A running turn takes messages only.
+            IfBusy::Steer if kind != InputKind::Order => Wish::Steer,
+            IfBusy::Interrupt => Wish::TurnFirst,
+            _ => Wish::Turn,
+        };
+        Self { input, kind, wish, tries: 0 }
+    }
+
     pub(super) fn reads(&self, text: &str) -> bool {
         matches!(&self.kind, InputKind::Message { text: own } if own == text)
     }
@@ -72,6 +82,14 @@ pub(super) struct Given {
     pub(super) state: GivenState,
     /// When we last had reason to believe that it gets on.
     pub(super) since: Moment,
+}
+
+impl Given {
+    /// One of which nobody knows whether Codex has it.
+    pub(super) fn in_doubt(waiting: Waiting, since: Moment) -> Self {
+        let waiting = Waiting { tries: 1, ..waiting };
+        Self { waiting, way: Way::Turn, state: GivenState::InDoubt, since }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,13 +126,7 @@ impl Machine {
         out: &mut Vec<Effect>,
     ) {
         let id = input.clone();
-        let wish = match if_busy {
-            // A running turn takes messages only.
-            IfBusy::Steer if kind != InputKind::Order => Wish::Steer,
-            IfBusy::Interrupt => Wish::TurnFirst,
-            _ => Wish::Turn,
-        };
-        let waiting = Waiting { input, kind, wish, tries: 0 };
+        let waiting = Waiting::new(input, kind, if_busy);
         match if_busy {
             IfBusy::Fail if self.is_busy() => {
                 let failure = Failure::new(FailureClass::Busy, "the thread is at work");

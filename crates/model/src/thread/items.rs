@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use super::effect::{Effect, StrayReason, Update};
 use super::machine::Machine;
-use super::signal::DeltaKind;
+use super::signal::{DeltaKind, What};
 use super::turns::Turn;
 use crate::ask::FileDiff;
 use crate::failure::Failure;
@@ -77,13 +77,9 @@ impl Machine {
         if matches!(item.body, ItemBody::AgentMessage(_)) {
             turn.note_answer(&item.body);
         }
+        turn.note_words(now, &item.body);
         let at = turn.open.iter().position(|open| open.item.id == item.id);
         let text = at.map(|at| turn.open.remove(at).text).unwrap_or_default();
-        if let ItemBody::AgentMessage(message) = &item.body
-            && message.text.trim_start().starts_with(ABORTED)
-        {
-            turn.marked_aborted = Some(now);
-        }
         let echo = match &item.body {
             ItemBody::UserMessage(message) => Some(message.clone()),
             _ => None,
@@ -94,6 +90,22 @@ impl Machine {
             self.echoed(&turn_id, &message, out);
         }
         self.finish_if_settled(now, out);
+    }
+
+    /// A step that ended while nobody listened, unless Codex has told it by itself since.
+    pub(super) fn missed(&mut self, now: Moment, turn: TurnId, item: Item, out: &mut Vec<Effect>) {
+        if !self.is_ahead(&item) {
+            self.item_completed(now, Some(turn), item, out);
+        }
+    }
+
+    /// Whether the end of this item is among what was said before the answer to the opening. Up to 0.142.5 what Codex
+    /// lists has other ids than what it says.
+    pub(super) fn is_ahead(&self, item: &Item) -> bool {
+        self.ahead.iter().any(|said| match &said.what {
+            What::ItemCompleted(said) => said.id == item.id || said.body == item.body,
+            _ => false,
+        })
     }
 
     pub(super) fn delta(
@@ -222,9 +234,26 @@ impl Turn {
     }
 
     /// The model has gone on behind the inputs so far.
-    fn note_answer(&mut self, body: &ItemBody) {
+    pub(super) fn note_answer(&mut self, body: &ItemBody) {
         if !matches!(body, ItemBody::UserMessage(_)) {
             self.unanswered.clear();
+        }
+    }
+
+    /// Old versions end a turn by words.
+    pub(super) fn note_words(&mut self, now: Moment, body: &ItemBody) {
+        match body {
+            ItemBody::AgentMessage(message) if message.text.trim_start().starts_with(ABORTED) => {
+                self.marked_aborted = Some(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// A piece of the text of an item that has begun.
+    pub(super) fn grow(&mut self, item: &ItemId, piece: &str) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.item.id == *item) {
+            open.text.push_str(piece);
         }
     }
 

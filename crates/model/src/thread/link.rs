@@ -96,6 +96,8 @@ impl Machine {
         self.progress(now);
         // The thread was read after all that is in doubt by now.
         self.mark_doubts_asked();
+        self.pass_known(view);
+        self.hear_usage_ahead(now, out);
         if self.broken && self.has_died(view) {
             for seen in &view.turns {
                 if self.turn.as_ref().is_some_and(|turn| turn.is(&seen.id)) {

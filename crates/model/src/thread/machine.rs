@@ -54,6 +54,8 @@ pub struct Machine {
     pub(super) ahead: Vec<Said>,
     /// A turn that a look has shown and no event yet.
     pub(super) sighted: Option<TurnId>,
+    /// The last turn that was known before the driver was gone, until the thread has been seen since.
+    pub(super) last_known: Option<TurnId>,
 }
 
 /// A turn that is over.
@@ -85,6 +87,7 @@ impl Machine {
             broken: false,
             ahead: Vec::new(),
             sighted: None,
+            last_known: None,
         }
     }
 
@@ -132,6 +135,10 @@ impl Machine {
         self.child_waits || self.asks.values().any(|ask| ask.is_for_people())
     }
 
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     pub fn deciders(&self) -> Deciders {
         self.deciders
     }
@@ -162,7 +169,7 @@ impl Machine {
             Signal::AnswerLost { ask, reason } => self.answer_lost(&ask, reason, out),
             Signal::Looked(view) => self.looked(now, view, out),
             Signal::Reopened(view) => self.reopened(now, &view, out),
-            Signal::Missed { turn, item } => self.item_completed(now, Some(turn), item, out),
+            Signal::Missed { turn, item } => self.missed(now, turn, item, out),
             Signal::ReopenFailed { failure } => self.reopen_failed(now, failure, out),
             Signal::ChildSpoke { waiting } => self.child_spoke(now, waiting),
             Signal::Closed { reason } => self.closed(reason, out),
@@ -183,6 +190,22 @@ impl Machine {
     /// What came before the answer to the opening happened after it.
     pub(super) fn hear_ahead(&mut self, now: Moment, out: &mut Vec<Effect>) {
         for said in std::mem::take(&mut self.ahead) {
+            self.hear(now, said, out);
+        }
+    }
+
+    /// What a turn has used is told once more when its thread is opened; of one that ended meanwhile there is no other
+    /// word of it.
+    pub(super) fn hear_usage_ahead(&mut self, now: Moment, out: &mut Vec<Effect>) {
+        let Some(turn) = self.turn.as_ref() else { return };
+        let is_its = |said: &Said| {
+            let is_usage = matches!(said.what, What::Usage { .. });
+            is_usage && said.turn.as_ref().is_some_and(|id| turn.is(id))
+        };
+        let ahead = std::mem::take(&mut self.ahead).into_iter();
+        let (usage, others): (Vec<_>, _) = ahead.partition(is_its);
+        self.ahead = others;
+        for said in usage {
             self.hear(now, said, out);
         }
     }
@@ -263,7 +286,7 @@ impl Machine {
     }
 
     /// The clock of the budget stands while a person is waited for, and silence counts only from then on.
-    fn keep_time(&mut self, now: Moment) {
+    pub(super) fn keep_time(&mut self, now: Moment) {
         let stands = self.waits_for_people();
         let Some(turn) = &mut self.turn else { return };
         let since = turn.clock_since.take();

@@ -29,6 +29,8 @@ pub(super) struct Turn {
     /// The id that Codex announced, which interrupts must name. Not known yet for a review whose items come first.
     pub(super) announced: Option<TurnId>,
     pub(super) began: Moment,
+    /// The time it had taken when the driver of the thread came back.
+    pub(super) before: Duration,
     pub(super) inputs: Vec<InputId>,
     /// Inputs behind which nothing of the model's has come yet.
     pub(super) unanswered: Vec<InputId>,
@@ -111,6 +113,7 @@ impl Turn {
             asked_about: false,
             other_name: None,
             began: now,
+            before: Duration::ZERO,
             inputs: Vec::new(),
             unanswered: Vec::new(),
             open: Vec::new(),
@@ -161,7 +164,8 @@ impl Turn {
             compacted: self.compacted,
             retries: self.retries,
             retire,
-            elapsed_ms: u64::try_from(now.since(self.began).as_millis()).unwrap_or(u64::MAX),
+            elapsed_ms: u64::try_from((self.before + now.since(self.began)).as_millis())
+                .unwrap_or(u64::MAX),
         }
     }
 

@@ -26,6 +26,11 @@ pub(super) struct KnownTexts {
 }
 
 impl KnownTexts {
+    /// All that stands there is accounted for.
+    pub(super) fn all_of(seen: &SeenTurn) -> Self {
+        Self { echoed: Vec::new(), seen: seen.texts() }
+    }
+
     pub(super) fn echoed(&mut self, text: &str) {
         self.echoed.push(text.to_owned());
     }
@@ -76,10 +81,7 @@ impl Machine {
                     is_conclusive = false;
                 }
             } else if self.broken && seen.end.is_some() && self.is_nothing_of_ours() {
-                self.remember(
-                    seen.id.clone(),
-                    KnownTexts { seen: seen.texts(), ..KnownTexts::default() },
-                );
+                self.remember(seen.id.clone(), KnownTexts::all_of(seen));
             }
         }
         if is_conclusive {
@@ -116,6 +118,9 @@ impl Machine {
             None => {
                 self.begin(now, &seen.id, Some(seen.id.clone()), out);
                 self.take_held(seen, out);
+                for item in &seen.items {
+                    self.missed(now, seen.id.clone(), item.clone(), out);
+                }
             }
         }
     }
@@ -125,6 +130,7 @@ impl Machine {
         out.push(Effect::Tell(Update::TurnBegan { turn: seen.id.clone() }));
         self.turn = Some(Turn::new(seen.id.clone(), now, now));
         self.take_held(seen, out);
+        self.hear_usage_ahead(now, out);
         let Some(mut turn) = self.turn.take() else { return };
         if !seen.items.is_empty() {
             turn.unanswered.clear();
@@ -133,7 +139,7 @@ impl Machine {
             turn.close(OpenItem::told(item.clone()), ItemEnd::Reported, out);
         }
         let end = turn.end(end);
-        self.remember(seen.id.clone(), KnownTexts { seen: seen.texts(), ..KnownTexts::default() });
+        self.remember(seen.id.clone(), KnownTexts::all_of(seen));
         let result = Box::new(turn.result(now, end, false));
         out.push(Effect::Tell(Update::TurnEnded { result }));
     }

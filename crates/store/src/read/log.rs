@@ -135,7 +135,10 @@ fn partials(connection: &Connection, task: &str) -> Result<Vec<Partial>, StoreEr
             continue;
         }
         let partial = Partial {
-            agent: row.get(3)?,
+            agent: row
+                .get::<_, Option<String>>(3)?
+                .map(|agent| parsed(&agent, "sub-agent"))
+                .transpose()?,
             turn: TurnId::new(turn),
             item: ItemId::new(item),
             kind: parsed(kind, "piece of text")?,

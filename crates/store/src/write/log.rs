@@ -92,7 +92,7 @@ impl Writer<'_> {
             turn.as_str(),
             item.as_str(),
             text(kind, "kind")?,
-            agent,
+            agent.as_ref().map(|agent| text(agent, "sub-agent")).transpose()?,
             piece
         ])?;
         Ok(())

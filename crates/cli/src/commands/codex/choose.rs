@@ -67,7 +67,8 @@ pub(super) async fn run(bench: &Bench, arguments: UseArguments) -> Result<ExitCo
             (CodexChoice::Path(given), text, Some(version), path)
         }
     };
-    let new = choose_codex(&file.text, &choice).map_err(|error| unreadable(&file.place, &error))?;
+    let new =
+        choose_codex(&file.text, &choice).map_err(|problem| unreadable(&file.place, &[problem]))?;
     if new != file.text {
         file.replace(&new)?;
     }

@@ -27,7 +27,7 @@ pub(super) async fn run(bench: &Bench, request: &VersionRequest) -> Result<ExitC
     let removed = bench.cache.remove(version, WAIT).await?;
     let place = bench.short(&removed);
     bench.output.say(&format!("removed Codex {version} from {place}"));
-    if bench.config.config.codex.version.as_ref() == Some(version) {
+    if bench.config.config().codex.version.as_ref() == Some(version) {
         bench.output.note(&format!(
             "the config file still names {version}; `ostler codex use` chooses another"
         ));

@@ -87,6 +87,7 @@ impl Stage {
                 codex_home: Some(self.codex_home()),
                 ..EnvironmentRule::default()
             },
+            purpose: None,
             extra_arguments: Vec::new(),
             ready_deadline: READY_DEADLINE,
         })

@@ -1,13 +1,12 @@
 //! Two config files: ours, and Codex's as Codex itself reads it.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use ostler_codex::protocol::notification::views::ConfigWarning;
-use ostler_config::{Reading, parse};
+use ostler_config::{Reading, Surroundings, parse};
 
 use super::check::{Check, Name};
+use crate::settings::{describe, read};
 
 /// Our own file.
 pub(super) struct OwnConfig {
@@ -37,11 +36,14 @@ impl CodexConfig {
 }
 
 impl OwnConfig {
-    pub(super) fn gather(place: PathBuf) -> Self {
-        let reading = match fs::read_to_string(&place) {
-            Ok(text) => Some(parse(&text).map_err(|error| error.to_string())),
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => Some(Err(error.to_string())),
+    pub(super) fn gather(place: PathBuf, surroundings: &Surroundings) -> Self {
+        let reading = match read(&place) {
+            Ok(Some(text)) => {
+                let reading = parse(&text, surroundings);
+                Some(reading.map_err(|problems| describe(&place, &problems)))
+            }
+            Ok(None) => None,
+            Err(error) => Some(Err(format!("{}: {error}", place.display()))),
         };
         Self { place, reading }
     }
@@ -51,16 +53,10 @@ pub(super) fn judge_own(config: &OwnConfig) -> Check {
     let place = config.place.display();
     match &config.reading {
         None => Check::ok(Name::Config, format!("{place} is not there, so the defaults hold")),
-        Some(Ok(Reading { unknown_keys, .. })) if unknown_keys.is_empty() => {
-            Check::ok(Name::Config, place.to_string())
-        }
-        Some(Ok(Reading { unknown_keys, .. })) => {
-            let keys = unknown_keys.join(", ");
-            Check::warning(Name::Config, format!("{place}: without effect: {keys}"))
-                .advise("correct the spelling, or take them out")
-        }
-        Some(Err(error)) => Check::problem(Name::Config, format!("{place}: {error}"))
-            .advise("correct the file; until then the checks above use the defaults"),
+        Some(Ok(_)) => Check::ok(Name::Config, place.to_string()),
+        // Other commands refuse to work with it; a doctor looks at the rest all the same.
+        Some(Err(why)) => Check::problem(Name::Config, why)
+            .advise("correct the file; until then the checks here use the defaults"),
     }
 }
 
@@ -162,7 +158,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("config.toml");
         let judged = || {
-            let mut check = judge_own(&OwnConfig::gather(place.clone()));
+            let mut check = judge_own(&OwnConfig::gather(place.clone(), &Surroundings::usual()));
             check.found = check.found.replace(&place.display().to_string(), "FILE");
             (check.state, check.found)
         };
@@ -172,16 +168,23 @@ mod tests {
         assert_eq!(judged(), expect(State::Ok, "FILE is not there, so the defaults hold"));
         for (text, expected) in [
             ("[codex]\n", expect(State::Ok, "FILE")),
-            ("a = 1\n[codex]\nb = 2\n", expect(State::Warning, "FILE: without effect: a, codex.b")),
             (
                 "\n[codex]\nversion = 3\n",
                 expect(
                     State::Problem,
-                    "FILE: line 3: invalid type: integer `3`, expected semver version",
+                    "FILE: line 3: codex.version must be a version such as \"0.130.0\", not the number 3",
+                ),
+            ),
+            (
+                "[codex]\nverison = \"\"\n[task]\n",
+                expect(
+                    State::Problem,
+                    "FILE has 2 problems:\n  line 2: codex.verison is unknown; did you mean version?\n  \
+                     line 3: task is unknown; did you mean [tasks]?",
                 ),
             ),
         ] {
-            fs::write(&place, text).unwrap();
+            std::fs::write(&place, text).unwrap();
             assert_eq!(judged(), expected);
         }
     }

@@ -56,7 +56,7 @@ pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
             shown.details.push(DetailShown::new("server", &elicitation.server));
             shown.details.push(DetailShown::new("says", &elicitation.message));
             match &elicitation.want {
-                ElicitationWant::ToolApproval { description, arguments } => {
+                ElicitationWant::ToolApproval { tool: _, description, arguments } => {
                     let more = [("tool", description), ("arguments", arguments)];
                     for (name, text) in more {
                         let text = text.iter().map(|text| DetailShown::new(name, text));
@@ -74,6 +74,10 @@ pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
         }
         AskKind::ToolCall(_) => "Codex asks for a tool of ours",
         AskKind::TokenRefresh { .. } => "Codex asks for fresh tokens",
+        AskKind::Continue { why } => {
+            shown.details.push(DetailShown::new("why", why));
+            "the task stopped: shall it go on?"
+        }
         AskKind::Other { name } => {
             shown.details.push(DetailShown::new("request", name));
             "Codex asks something new"

@@ -1,0 +1,411 @@
+//! The handle: what doors may ask of the engine. All of it is durable when it returns.
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use ostler_model::policy::{Rule, RuleSet};
+use ostler_model::task::{
+    AskRecord, AskState, DecidedBy, ForkedFrom, Intent, IntentState, TaskSettings, Wish,
+};
+use ostler_model::thread::IfBusy;
+use ostler_model::{
+    AskId, Decision, Event, Input, IntentId, RuleId, Task, TaskId, TaskState, TurnId,
+};
+use ostler_store::{
+    Batch, Committed, Retention, RuleRow, StartKey, Store, StoreError, SweepReport, Write,
+};
+use sha2::{Digest, Sha256};
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::approver::Approver;
+use crate::dispatcher::{Dispatcher, FromDoor, Waiting};
+use crate::hub::{Changed, Hub, News};
+use crate::line::Line;
+use crate::pool::{Pool, PoolSettings};
+use crate::refusal::Refusal;
+use crate::runner::{AnswerError, AnswerOrder, Order, Remembering};
+use crate::shared::{Shared, now};
+use crate::start::{self, Allowed, StartTask};
+
+/// Words of runners and doors that wait for the dispatcher.
+const QUEUED_WORDS: usize = 4096;
+
+/// The most characters of a title.
+const TITLE: usize = 120;
+
+#[derive(Debug)]
+pub struct EngineSettings {
+    pub pool: PoolSettings,
+    /// Tasks that work at once, in all and on one kind of app-server.
+    pub running: usize,
+    pub running_per_pool: usize,
+    /// Tasks that wait; more are refused.
+    pub queued: usize,
+    /// How long a thread stays open with nothing to do.
+    pub idle_thread: Duration,
+    pub approver: Option<Approver>,
+    /// Of the operator's file; those made by `always` are in the store.
+    pub rules: Vec<Rule>,
+    pub allowed: Allowed,
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+    doors: mpsc::Sender<FromDoor>,
+    allowed: Allowed,
+    queued: usize,
+}
+
+/// Ends when the engine has ended.
+#[derive(Debug)]
+pub struct EngineTask {
+    work: JoinHandle<Result<(), StoreError>>,
+}
+
+/// A task that was started, now or before by the same key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    pub task: TaskId,
+    pub is_known: bool,
+}
+
+/// An answer of a person, or of a program that may decide.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub decision: Decision,
+    pub reason: Option<String>,
+    /// Also make a rule of it.
+    pub remember: Option<Remembering>,
+    pub by: DecidedBy,
+}
+
+impl Engine {
+    /// Takes up all that an earlier engine left on this store, and works until `stop`.
+    pub async fn start(
+        store: Store,
+        settings: EngineSettings,
+        stop: CancellationToken,
+    ) -> Result<(Self, EngineTask), StoreError> {
+        let mut rules = settings.rules;
+        for row in store.rules(now()).await? {
+            match serde_json::from_str(&row.json) {
+                Ok(rule) => rules.push(rule),
+                Err(error) => {
+                    tracing::error!(%error, rule = %row.id, "a rule cannot be read and does not count")
+                }
+            }
+        }
+        let (to_dispatcher, runners) = mpsc::channel(QUEUED_WORDS);
+        let (doors, wants) = mpsc::channel(QUEUED_WORDS);
+        let shared = Arc::new(Shared {
+            store,
+            pool: Pool::new(settings.pool),
+            hub: Hub::new(),
+            rules: RwLock::new(Arc::new(RuleSet::new(rules))),
+            approver: settings.approver,
+            idle_thread: settings.idle_thread,
+            dispatcher: to_dispatcher,
+        });
+        let line = Line::new(settings.running, settings.running_per_pool);
+        let dispatcher = Dispatcher::new(shared.clone(), line, stop);
+        let work = tokio::spawn(dispatcher.run(wants, runners));
+        let engine = Self { shared, doors, allowed: settings.allowed, queued: settings.queued };
+        Ok((engine, EngineTask { work }))
+    }
+
+    /// What is remembered. Reading needs nobody's leave.
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// News of one task from now on. Whoever lags behind reads the store again.
+    pub fn watch(&self, task: &TaskId) -> broadcast::Receiver<News> {
+        self.shared.hub.watch(task)
+    }
+
+    /// Which tasks have changed their state, from now on.
+    pub fn watch_all(&self) -> broadcast::Receiver<Changed> {
+        self.shared.hub.watch_all()
+    }
+
+    /// Writes a task down and lets it run when its time has come. With a key, a second start is the first one.
+    pub async fn start_task(&self, wish: StartTask) -> Result<Started, Refusal> {
+        let counts = self.shared.store.counts().await?;
+        let queued = counts.get(&TaskState::Queued).copied().unwrap_or(0);
+        if queued >= u64::try_from(self.queued).unwrap_or(u64::MAX) {
+            return Err(Refusal::QueueFull { most: self.queued });
+        }
+        start::check(&wish, &self.allowed)?;
+        // Which Codex it is stays so for good: a thread must not go back to an older one.
+        let kind = self.shared.pool.kind(&wish.settings).await.map_err(Refusal::Codex)?;
+        let key = wish
+            .key
+            .as_ref()
+            .map(|key| StartKey { key: format!("{}\n{key}", wish.by), digest: wish.digest() });
+        let StartTask { mut settings, input, by, forked_from, id, .. } = wish;
+        settings.codex.version = Some(kind.version);
+        let (task, batch) = new_task(settings, input, by, forked_from, id, key);
+        match self.shared.store.commit(batch).await? {
+            Committed::Known(task) => Ok(Started { task, is_known: true }),
+            _ => {
+                let pool = pool_name(&task.settings);
+                let waiting = Waiting { task: task.id.clone(), starter: task.started_by, pool };
+                self.shared.hub.tell_changed(&task.id, TaskState::Queued);
+                self.tell(FromDoor::Queue(waiting)).await;
+                Ok(Started { task: task.id, is_known: false })
+            }
+        }
+    }
+
+    /// Gives a task more to do, whatever its state. With a key, a second send is the first one.
+    pub async fn send(
+        &self,
+        task: &TaskId,
+        input: Input,
+        if_busy: IfBusy,
+        by: &str,
+        key: Option<&str>,
+    ) -> Result<IntentId, Refusal> {
+        start::check_input(&input)?;
+        self.intend(task, Wish::Send { input, if_busy }, by, key).await
+    }
+
+    /// Ends the turn that runs. A task that has not begun is cancelled.
+    pub async fn interrupt(&self, task: &TaskId, by: &str) -> Result<IntentId, Refusal> {
+        self.intend(task, Wish::Interrupt, by, None).await
+    }
+
+    /// Decides an ask. The first decision counts.
+    pub async fn answer(&self, ask: &AskId, answer: Answer) -> Result<(), AnswerError> {
+        let record =
+            self.shared.store.ask(ask).await?.ok_or_else(|| AnswerError::NotFound(ask.clone()))?;
+        if record.state == AskState::Closed || record.state == AskState::Decided {
+            return Err(too_late(&record));
+        }
+        let Answer { decision, reason, remember, by } = answer;
+        let (reply, answered) = oneshot::channel();
+        let order = AnswerOrder { ask: ask.clone(), decision, by, reason, remember, reply };
+        self.tell(FromDoor::Do {
+            task: record.task.clone(),
+            order: Order::Answer(Box::new(order)),
+        })
+        .await;
+        match answered.await {
+            Ok(Err(AnswerError::Closed)) => match self.shared.store.ask(ask).await? {
+                Some(record) => Err(too_late(&record)),
+                None => Err(AnswerError::Closed),
+            },
+            Ok(answered) => answered,
+            Err(_) => Err(AnswerError::Ending),
+        }
+    }
+
+    /// Writes down that a program under an app-server tried to decide.
+    pub async fn note_self_approval(
+        &self,
+        ask: &AskRecord,
+        who: String,
+        why: String,
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        batch.event(
+            &ask.task,
+            now(),
+            Event::SelfApprovalRefused { ask: Some(ask.id.clone()), who, why },
+        );
+        let committed = self.shared.store.commit(batch).await?;
+        if let Committed::Written(seqs) = committed
+            && let Some(seqs) = seqs.first()
+        {
+            self.shared.hub.tell(&ask.task, News::Logged { seq: seqs.last });
+        }
+        Ok(())
+    }
+
+    /// Ends what runs of a task, and forgets it. Its worktree and its thread in Codex's home stay.
+    pub async fn remove(&self, task: &TaskId) -> Result<(), Refusal> {
+        self.find(task).await?;
+        let (done, removed) = oneshot::channel();
+        self.tell(FromDoor::Remove { task: task.clone(), done }).await;
+        if removed.await.is_err() {
+            return Err(Refusal::Ending);
+        }
+        self.shared.store.commit(Write::RemoveTask(task.clone()).into()).await?;
+        Ok(())
+    }
+
+    pub async fn sweep(&self, retention: &Retention) -> Result<SweepReport, StoreError> {
+        self.shared.store.sweep(now(), retention).await
+    }
+
+    pub async fn add_rule(&self, rule: Rule) -> Result<(), StoreError> {
+        let json = serde_json::to_string(&rule).unwrap_or_default();
+        let row = RuleRow { id: rule.id.clone(), json, expires_at: rule.expires_at };
+        self.shared.store.commit(Write::Rule(row).into()).await?;
+        self.shared.add_rule(rule);
+        Ok(())
+    }
+
+    pub async fn remove_rule(&self, rule: &RuleId) -> Result<(), StoreError> {
+        self.shared.store.commit(Write::RuleGone(rule.clone()).into()).await?;
+        self.shared.remove_rule(rule);
+        Ok(())
+    }
+
+    pub fn rules(&self) -> Arc<RuleSet> {
+        self.shared.rules()
+    }
+
+    /// The app-servers that run for tasks: keeper, version, threads in it.
+    pub fn app_servers(&self) -> Vec<(Option<String>, String, usize)> {
+        let servers = self.shared.pool.servers();
+        servers
+            .iter()
+            .map(|server| (server.keeper(), server.version.clone(), server.seats()))
+            .collect()
+    }
+
+    async fn find(&self, task: &TaskId) -> Result<Task, Refusal> {
+        let found = self.shared.store.task(task).await?;
+        found.ok_or_else(|| Refusal::NoTask(task.clone()))
+    }
+
+    async fn intend(
+        &self,
+        task: &TaskId,
+        wish: Wish,
+        by: &str,
+        key: Option<&str>,
+    ) -> Result<IntentId, Refusal> {
+        let found = self.find(task).await?;
+        let id = intent_id(task, key);
+        if key.is_some() && self.shared.store.intent(&id).await?.is_some() {
+            return Ok(id);
+        }
+        let at = now();
+        let intent = Intent {
+            id: id.clone(),
+            task: task.clone(),
+            wish,
+            by: by.to_owned(),
+            at,
+            state: IntentState::Pending,
+        };
+        let mut batch = Batch::new();
+        batch.push(Write::Intent(Box::new(intent.clone())));
+        batch.event(task, at, Event::Intended { intent: Box::new(intent.clone()) });
+        self.shared.store.commit(batch).await?;
+        let order = Order::Submit(Box::new(intent));
+        self.tell(FromDoor::Do { task: found.id, order }).await;
+        Ok(id)
+    }
+
+    /// What an engine that is ending is not told, the next one finds in the store.
+    async fn tell(&self, word: FromDoor) {
+        drop(self.doors.send(word).await);
+    }
+}
+
+impl EngineTask {
+    /// Waits until all runners have written down what they have.
+    pub async fn ended(self) -> Result<(), StoreError> {
+        self.work.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "the dispatcher failed");
+            Err(StoreError::Closed)
+        })
+    }
+}
+
+/// Tasks of one name may share app-servers, as far as what they wish for tells.
+pub(crate) fn pool_name(settings: &TaskSettings) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}\n{}", part(&settings.codex.version), part(&settings.codex.home))
+}
+
+fn too_late(record: &AskRecord) -> AnswerError {
+    match &record.decision {
+        Some(decided) => AnswerError::Decided { by: decided.by.describe() },
+        None => AnswerError::Closed,
+    }
+}
+
+fn intent_id(task: &TaskId, key: Option<&str>) -> IntentId {
+    match key {
+        None => IntentId::new(Uuid::now_v7().to_string()),
+        Some(key) => {
+            let hash = Sha256::digest(format!("{task}\n{key}"));
+            let bytes: [u8; 16] =
+                std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default());
+            IntentId::new(uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string())
+        }
+    }
+}
+
+/// Twelve hexadecimal digits of the random part: short to type, and no two tasks of one second begin alike.
+pub fn fresh_task_id() -> TaskId {
+    let random = Uuid::now_v7().simple().to_string();
+    TaskId::new(random.get(20..).unwrap_or_default())
+}
+
+fn new_task(
+    settings: TaskSettings,
+    input: Input,
+    by: String,
+    forked_from: Option<ForkedFrom>,
+    id: Option<TaskId>,
+    key: Option<StartKey>,
+) -> (Task, Batch) {
+    let at = now();
+    let id = id.unwrap_or_else(fresh_task_id);
+    let intent = Intent {
+        id: intent_id(&id, None),
+        task: id.clone(),
+        wish: Wish::Send { input, if_busy: IfBusy::Queue },
+        by: by.clone(),
+        at,
+        state: IntentState::Pending,
+    };
+    let title = match &intent.wish {
+        Wish::Send { input, .. } => input.summary(TITLE),
+        _ => String::new(),
+    };
+    let task = Task {
+        id: id.clone(),
+        state: TaskState::Queued,
+        cause: ostler_model::task::Cause::Submitted { intent: intent.id.clone() },
+        title,
+        budget: settings.budget,
+        settings,
+        started_by: by.clone(),
+        thread: None,
+        keeper: None,
+        codex_version: None,
+        turn: None,
+        last_result: None,
+        spent: ostler_model::task::Spent::default(),
+        wake_at: None,
+        limit_streak: 0,
+        created_at: at,
+        updated_at: at,
+        ended_at: None,
+        last_seq: 0,
+        forked_from,
+    };
+    let mut batch = Batch::new();
+    batch.push(Write::NewTask { task: Box::new(task.clone()), key });
+    batch.push(Write::Intent(Box::new(intent.clone())));
+    batch.event(&id, at, Event::Created { settings: Box::new(task.settings.clone()), by });
+    batch.event(&id, at, Event::Intended { intent: Box::new(intent) });
+    (task, batch)
+}
+
+/// A copy of a task from one of its turns on.
+pub fn fork_of(parent: &Task, turn: Option<TurnId>) -> Option<ForkedFrom> {
+    let thread = parent.thread.clone()?;
+    Some(ForkedFrom { task: parent.id.clone(), thread, turn })
+}

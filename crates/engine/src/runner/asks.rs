@@ -1,0 +1,469 @@
+//! The asks of a task: who answers each, and what outlives the process that asked.
+//!
+//! An ask has a name of ours. The name that the driver gives it means nothing in another process, so it is only kept in
+//! memory. A question that comes again is known by where it came from and by the digest of what is asked.
+//!
+//! An answer is good for the one step that it was asked for. If the app-server dies before that step has ended, the answer
+//! is not used up, and is given again if Codex asks the very same.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use ostler_model::ask::{Ask, AskKind};
+use ostler_model::patience::{Action, Patience, Waiting};
+use ostler_model::policy::{Context, Verdict};
+use ostler_model::task::machine::{AskedOf, Signal};
+use ostler_model::task::{
+    Agent, AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord, IntentState,
+    NotDone, Receipt, Task, Unattended, Wish,
+};
+use ostler_model::thread::{AskEnd, Update, Withdrawal};
+use ostler_model::{AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TurnResult};
+use ostler_store::{Store, StoreError, Write};
+use uuid::Uuid;
+
+use super::perform::Todo;
+use super::{Runner, Work};
+use crate::shared::now;
+
+/// What goes to Codex.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    pub(super) ask: AskId,
+}
+
+/// The asks that are not closed.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    records: BTreeMap<AskId, AskRecord>,
+    /// Our name to the driver's, for those that Codex waits for on this connection.
+    live: HashMap<AskId, AskId>,
+    /// Codex has the answer; the step that it is for has not ended.
+    delivered: HashSet<AskId>,
+    /// The intents that answer them.
+    pub(super) answers: HashMap<AskId, IntentId>,
+    /// What was allowed for the session: Codex forgets it with its process.
+    sessions: HashMap<String, AskId>,
+    /// When people were told again.
+    escalated: HashMap<AskId, i64>,
+    agents_used: HashMap<Agent, u64>,
+}
+
+impl Desk {
+    pub(super) async fn load(store: &Store, task: &TaskId) -> Result<Self, StoreError> {
+        let mut desk = Self::default();
+        for mut ask in store.asks_of(task).await? {
+            desk.note_session(&ask);
+            if ask.state == AskState::Closed {
+                continue;
+            }
+            // What is stored for all to see has no secrets in it; what is owed to Codex has.
+            if let Some(decided) = &mut ask.decision
+                && let Some(owed) = store.owed_decision(&ask.id).await?
+            {
+                decided.decision = owed;
+            }
+            desk.records.insert(ask.id.clone(), ask);
+        }
+        for intent in store.open_intents_of(task).await? {
+            if let Wish::Answer { ask, .. } = &intent.wish {
+                desk.answers.insert(ask.clone(), intent.id.clone());
+            }
+        }
+        Ok(desk)
+    }
+
+    /// Those that Codex waits for a person with.
+    pub(super) fn for_people(&self) -> BTreeMap<AskId, AskedOf> {
+        let open =
+            self.records.values().filter(|ask| ask.state == AskState::Open && ask.source.is_some());
+        open.map(|ask| (ask.id.clone(), asked_of(&ask.content))).collect()
+    }
+
+    pub(super) fn get(&self, ask: &AskId) -> Option<&AskRecord> {
+        self.records.get(ask)
+    }
+
+    pub(super) fn live(&self, ask: &AskId) -> Option<&AskId> {
+        self.live.get(ask)
+    }
+
+    /// Unix milliseconds at which people should be told again.
+    pub(super) fn escalates_at(&self, task: &Task) -> Option<i64> {
+        let patience = Patience::from(&task.settings);
+        let waits =
+            self.waiting().filter_map(|(_, waiting)| match patience.next(&waiting, now()) {
+                Action::Wait { until } => until,
+                Action::Escalate => Some(now()),
+                Action::Decline => None,
+            });
+        waits.min()
+    }
+
+    /// Those that wait for a person.
+    fn waiting(&self) -> impl Iterator<Item = (&AskId, Waiting)> {
+        let open = self.records.values().filter(|ask| ask.state == AskState::Open);
+        open.map(|ask| {
+            let escalated_at = self.escalated.get(&ask.id).copied();
+            (&ask.id, Waiting { opened_at: ask.opened_at, escalated_at })
+        })
+    }
+
+    /// The sum over all sub-agents of this turn.
+    pub(super) fn agents_used(&mut self, agent: &Agent, tokens: u64) -> u64 {
+        self.agents_used.insert(agent.clone(), tokens);
+        self.agents_used.values().copied().fold(0, u64::saturating_add)
+    }
+
+    pub(super) fn forget_agents(&mut self) {
+        self.agents_used.clear();
+    }
+
+    pub(super) fn decided(&mut self, ask: &AskId, decision: DecisionRecord) {
+        if let Some(record) = self.records.get_mut(ask) {
+            record.state = AskState::Decided;
+            record.decision = Some(decision);
+            let record = record.clone();
+            self.note_session(&record);
+        }
+    }
+
+    fn note_session(&mut self, ask: &AskRecord) {
+        let decision = ask.decision.as_ref().map(|record| &record.decision);
+        if decision == Some(&Decision::Session) {
+            self.sessions.insert(ask.digest.clone(), ask.id.clone());
+        }
+    }
+
+    /// The same question, asked before and not closed.
+    fn find(&self, source: &AskSource, digest: &str) -> Option<AskId> {
+        let same = |ask: &&AskRecord| {
+            ask.digest == digest && ask.source.is_some() && !self.live.contains_key(&ask.id)
+        };
+        let place =
+            |ask: &AskRecord| ask.source.as_ref().is_some_and(|known| known.item == source.item);
+        let candidates: Vec<&AskRecord> = self.records.values().filter(same).collect();
+        let found = candidates.iter().find(|ask| place(ask)).or(candidates.first());
+        found.map(|ask| ask.id.clone())
+    }
+
+    fn by_driver(&self, driver: &AskId) -> Option<AskId> {
+        self.live.iter().find(|(_, live)| *live == driver).map(|(ask, _)| ask.clone())
+    }
+}
+
+impl Runner {
+    /// Codex asks.
+    pub(super) fn asked(&mut self, agent: Option<Agent>, driver: AskId, content: Ask) {
+        if !content.kind.is_for_people() {
+            let update = Box::new(Update::AskOpened { ask: driver, content: Box::new(content) });
+            return self.log.event(now(), Event::Thread { agent, update });
+        }
+        let digest = content.digest();
+        let source = self.source(agent.as_ref(), &driver, &content);
+        match self.desk.find(&source, &digest) {
+            Some(ask) => self.ask_returned(ask, driver, source),
+            None => self.new_ask(agent, driver, source, content, digest),
+        }
+    }
+
+    fn source(&self, agent: Option<&Agent>, driver: &AskId, content: &Ask) -> AskSource {
+        let task = self.machine.task();
+        let thread = agent.map(|agent| agent.thread.clone()).or_else(|| content.thread.clone());
+        let thread = thread.or_else(|| task.thread.clone());
+        // The driver's name is that of the connection and that of the request.
+        let request =
+            driver.as_str().split_once('.').map_or(driver.as_str(), |(_, request)| request);
+        AskSource {
+            keeper: self.stage.as_ref().and_then(|stage| stage.seat.keeper()).unwrap_or_default(),
+            thread: thread.unwrap_or_else(|| "".into()),
+            turn: content.turn.clone(),
+            item: content.item.clone(),
+            request: request.to_owned(),
+        }
+    }
+
+    fn ask_returned(&mut self, ask: AskId, driver: AskId, source: AskSource) {
+        self.desk.live.insert(ask.clone(), driver);
+        self.desk.delivered.remove(&ask);
+        self.log.event(now(), Event::AskReturned { ask: ask.clone() });
+        let Some(record) = self.desk.records.get_mut(&ask) else { return };
+        record.source = Some(source);
+        if record.state == AskState::Decided {
+            self.log.push(Write::Ask(Box::new(record.clone())));
+            return self.todo.push(Todo::Deliver(Box::new(Delivery { ask })));
+        }
+        record.state = AskState::Open;
+        let of = asked_of(&record.content);
+        self.log.push(Write::Ask(Box::new(record.clone())));
+        self.step(Signal::Asked { ask: ask.clone(), of });
+        self.consider(&ask);
+    }
+
+    fn new_ask(
+        &mut self,
+        agent: Option<Agent>,
+        driver: AskId,
+        source: AskSource,
+        content: Ask,
+        digest: String,
+    ) {
+        let of = asked_of(&content);
+        let ask = self.write_ask(agent, Some(source), content, digest);
+        self.desk.live.insert(ask.clone(), driver);
+        self.step(Signal::Asked { ask: ask.clone(), of });
+        self.consider(&ask);
+    }
+
+    /// A question of our own.
+    pub(super) fn open_own_ask(&mut self, content: Ask) {
+        let digest = content.digest();
+        drop(self.write_ask(None, None, content, digest));
+    }
+
+    fn write_ask(
+        &mut self,
+        agent: Option<Agent>,
+        source: Option<AskSource>,
+        content: Ask,
+        digest: String,
+    ) -> AskId {
+        let id = AskId::new(short_id());
+        let record = AskRecord {
+            id: id.clone(),
+            task: self.id.clone(),
+            agent: agent.clone(),
+            source,
+            content: content.clone(),
+            digest: digest.clone(),
+            opened_at: now(),
+            state: AskState::Open,
+            decision: None,
+            closed: None,
+        };
+        self.log.push(Write::Ask(Box::new(record.clone())));
+        let content = Box::new(content);
+        self.log
+            .event(record.opened_at, Event::AskOpened { agent, ask: id.clone(), content, digest });
+        self.desk.records.insert(id.clone(), record);
+        id
+    }
+
+    /// Whether anybody but a person can decide it.
+    fn consider(&mut self, ask: &AskId) {
+        let Some(record) = self.desk.get(ask) else { return };
+        let (content, digest) = (record.content.clone(), record.digest.clone());
+        if let Some(earlier) = self.desk.sessions.get(&digest).cloned()
+            && content.takes(&Decision::Session)
+        {
+            return self.decide_alone(
+                ask,
+                Decision::Session,
+                DecidedBy::Earlier { ask: earlier },
+                None,
+            );
+        }
+        let task = self.machine.task();
+        let context = Context { task: &self.id, cwd: &task.settings.cwd, now: now() };
+        match self.shared.rules().decide(&content, &context) {
+            Verdict::Allowed { rule } if content.takes(&Decision::Once) => {
+                self.log.push(Write::RuleUsed {
+                    rule: rule.clone(),
+                    ask: ask.clone(),
+                    task: self.id.clone(),
+                    at: now(),
+                });
+                return self.decide_alone(ask, Decision::Once, DecidedBy::Rule { rule }, None);
+            }
+            Verdict::Denied { rule } if content.takes(&Decision::Deny) => {
+                self.log.push(Write::RuleUsed {
+                    rule: rule.clone(),
+                    ask: ask.clone(),
+                    task: self.id.clone(),
+                    at: now(),
+                });
+                let reason = Some("a rule of the operator forbids it".to_owned());
+                return self.decide_alone(ask, Decision::Deny, DecidedBy::Rule { rule }, reason);
+            }
+            _ => {}
+        }
+        if self.shared.approver.as_ref().is_some_and(|approver| approver.is_for(&content)) {
+            return self.todo.push(Todo::Approve { ask: ask.clone() });
+        }
+        self.leave_to_people(ask);
+    }
+
+    fn leave_to_people(&mut self, ask: &AskId) {
+        let Some(record) = self.desk.get(ask) else { return };
+        if self.machine.task().settings.unattended == Unattended::Decline
+            && record.content.takes(&Decision::Deny)
+        {
+            let reason = "nobody watches this task, and it does not wait for people".to_owned();
+            self.decide_alone(ask, Decision::Deny, DecidedBy::Nobody, Some(reason));
+        }
+    }
+
+    pub(super) fn ask_approver(&mut self, ask: &AskId) {
+        let (Some(approver), Some(record)) =
+            (self.shared.approver.clone(), self.desk.get(ask).cloned())
+        else {
+            return;
+        };
+        let task = self.machine.task().clone();
+        let ask = ask.clone();
+        self.works.spawn(async move {
+            let decision = approver.decide(&task, &record).await.map(Box::new);
+            Work::Approved { ask, decision }
+        });
+    }
+
+    pub(super) fn approved(&mut self, ask: &AskId, decision: Option<Box<DecisionRecord>>) {
+        let is_open = self.desk.get(ask).is_some_and(|record| record.state == AskState::Open);
+        match decision {
+            _ if !is_open => {}
+            Some(decision) => {
+                let DecisionRecord { decision, by, reason, .. } = *decision;
+                self.decide_alone(ask, decision, by, reason);
+            }
+            None => self.leave_to_people(ask),
+        }
+    }
+
+    /// A decision that no person made.
+    fn decide_alone(
+        &mut self,
+        ask: &AskId,
+        decision: Decision,
+        by: DecidedBy,
+        reason: Option<String>,
+    ) {
+        let decision = DecisionRecord { decision, by, reason, at: now() };
+        self.desk.decided(ask, decision.clone());
+        if let Some(record) = self.desk.get(ask) {
+            self.log.push(Write::Ask(Box::new(record.clone())));
+        }
+        self.log.event(
+            decision.at,
+            Event::AskDecided { ask: ask.clone(), decision: Box::new(decision) },
+        );
+        self.step(Signal::AskGone { ask: ask.clone() });
+        self.todo.push(Todo::Deliver(Box::new(Delivery { ask: ask.clone() })));
+    }
+
+    pub(super) fn ask_closed(&mut self, agent: Option<Agent>, driver: AskId, how: AskEnd) {
+        let Some(ask) = self.desk.by_driver(&driver) else {
+            let update = Box::new(Update::AskClosed { ask: driver, how });
+            return self.log.event(now(), Event::Thread { agent, update });
+        };
+        self.desk.live.remove(&ask);
+        let has_item = self
+            .desk
+            .get(&ask)
+            .and_then(|record| record.source.as_ref())
+            .is_some_and(|source| source.item.is_some());
+        match how {
+            AskEnd::Decided { .. } => {
+                self.settle_answer(&ask, IntentState::Done { receipt: Receipt::Answered });
+                match has_item {
+                    true => drop(self.desk.delivered.insert(ask)),
+                    false => self.close_ask(&ask, AskClosed::Answered),
+                }
+            }
+            // It is asked again when the thread is open again, or its turn ends.
+            AskEnd::Withdrawn { reason: Withdrawal::Disconnected } | AskEnd::Lost { .. } => {}
+            AskEnd::Withdrawn { reason } => self.close_ask(&ask, AskClosed::Withdrawn { reason }),
+            AskEnd::Declined { reason } => self.close_ask(&ask, AskClosed::Declined { reason }),
+            AskEnd::Refused => self.close_ask(&ask, AskClosed::Refused),
+            AskEnd::Served => self.close_ask(&ask, AskClosed::Served),
+        }
+    }
+
+    /// The step that an answer was for has ended: the answer is used up.
+    pub(super) fn asks_after_item(&mut self, item: &ItemId) {
+        let is_for = |ask: &&AskId| {
+            let source = self.desk.get(ask).and_then(|record| record.source.as_ref());
+            source.and_then(|source| source.item.as_ref()) == Some(item)
+        };
+        let used: Vec<AskId> = self.desk.delivered.iter().filter(is_for).cloned().collect();
+        for ask in used {
+            self.close_ask(&ask, AskClosed::Answered);
+        }
+    }
+
+    /// A turn has ended. If it died, what was asked waits for the same question.
+    pub(super) fn asks_after_turn(&mut self, result: &TurnResult) {
+        let died =
+            result.failure().is_some_and(|failure| failure.class == FailureClass::ServerGone);
+        let goes_on = died && !self.machine.task().state.is_over();
+        let asks: Vec<AskRecord> = self.desk.records.values().cloned().collect();
+        for mut record in asks {
+            let is_live = self.desk.live.contains_key(&record.id);
+            let is_ours = record.source.is_none();
+            if is_ours || (is_live && record.content.turn.is_none()) {
+                continue;
+            }
+            let was_delivered = self.desk.delivered.remove(&record.id);
+            match record.state {
+                AskState::Open if goes_on => {
+                    record.state = AskState::Parked;
+                    self.log.event(now(), Event::AskParked { ask: record.id.clone() });
+                    self.log.push(Write::Ask(Box::new(record.clone())));
+                    self.desk.records.insert(record.id.clone(), record);
+                }
+                AskState::Decided | AskState::Parked if goes_on => {}
+                AskState::Decided if was_delivered => {
+                    self.close_ask(&record.id, AskClosed::Answered)
+                }
+                AskState::Parked => self.close_ask(&record.id, AskClosed::Overtaken),
+                _ => {
+                    let reason = Withdrawal::TurnEnded;
+                    self.close_ask(&record.id, AskClosed::Withdrawn { reason });
+                }
+            }
+        }
+    }
+
+    pub(super) fn close_ask(&mut self, ask: &AskId, how: AskClosed) {
+        self.desk.live.remove(ask);
+        self.desk.delivered.remove(ask);
+        self.desk.escalated.remove(ask);
+        let Some(mut record) = self.desk.records.remove(ask) else { return };
+        self.settle_answer(ask, IntentState::NotDone { why: NotDone::TooLate });
+        record.state = AskState::Closed;
+        record.closed = Some(how.clone());
+        self.log.push(Write::Ask(Box::new(record)));
+        self.log.event(now(), Event::AskClosed { ask: ask.clone(), how });
+        self.step(Signal::AskGone { ask: ask.clone() });
+    }
+
+    fn settle_answer(&mut self, ask: &AskId, to: IntentState) {
+        if let Some(intent) = self.desk.answers.remove(ask) {
+            self.settle_intent(&intent, to);
+        }
+    }
+
+    pub(super) fn escalate(&mut self) {
+        let patience = Patience::from(&self.machine.task().settings);
+        let due = self
+            .desk
+            .waiting()
+            .filter(|(_, waiting)| patience.next(waiting, now()) == Action::Escalate);
+        let due: Vec<AskId> = due.map(|(ask, _)| ask.clone()).collect();
+        for ask in due {
+            self.desk.escalated.insert(ask.clone(), now());
+            self.log.event(now(), Event::AskEscalated { ask });
+        }
+    }
+}
+
+fn asked_of(content: &Ask) -> AskedOf {
+    match content.kind {
+        AskKind::UserInput(_) | AskKind::Elicitation(_) => AskedOf::UserInput,
+        _ => AskedOf::Approval,
+    }
+}
+
+/// Short enough to be typed; the store refuses one that is taken.
+pub(super) fn short_id() -> String {
+    let random = Uuid::now_v7().simple().to_string();
+    random.get(24..).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,176 @@
+//! What the thread tells: written down as it comes, and passed to the rules that look at it.
+
+use std::sync::Arc;
+
+use ostler_codex::projection::{KnownInputs, project_turn};
+use ostler_codex::thread::{Notice, ThreadUpdate, Told};
+use ostler_model::item::ItemEnd;
+use ostler_model::task::machine::Signal;
+use ostler_model::task::{Agent, Partial};
+use ostler_model::thread::Update;
+use ostler_model::{Event, Item, TurnId, TurnResult};
+use ostler_store::{TurnRow, Write};
+
+use super::Runner;
+use super::perform::Todo;
+use crate::hub::News;
+use crate::shared::now;
+
+impl Runner {
+    pub(super) fn hear(&mut self, told: ThreadUpdate) {
+        let agent = told.agent.map(|agent| Agent { thread: agent.thread, name: agent.name });
+        match told.what {
+            Told::Notice(notice) => self.hear_notice(agent, notice),
+            Told::Update(Update::Delta { turn, item, kind, text }) => {
+                let partial = Partial { agent, turn, item, kind, text };
+                self.log.grown(&partial);
+                self.shared.hub.tell(&self.id, News::Grown(Arc::new(partial)));
+            }
+            Told::Update(Update::AskOpened { ask, content }) => self.asked(agent, ask, *content),
+            Told::Update(Update::AskClosed { ask, how }) => self.ask_closed(agent, ask, how),
+            Told::Update(update) => match agent {
+                None => self.hear_update(update),
+                Some(agent) => self.hear_agent(agent, update),
+            },
+        }
+    }
+
+    fn hear_update(&mut self, update: Update) {
+        let at = now();
+        match &update {
+            Update::TurnBegan { turn } => self.turn_began(turn, at),
+            Update::ItemBegan { item, .. } => drop(self.notes.place(&item.id)),
+            Update::ItemEnded { turn, item, how } => self.item_ended(turn, item, *how),
+            Update::TurnEnded { result } => self.turn_row(result),
+            Update::Reconnected => self.note_keeper(),
+            _ => {}
+        }
+        let signal = is_for_the_rules(&update).then(|| Signal::Told(Box::new(update.clone())));
+        let ended = match &update {
+            Update::TurnEnded { result } => Some(result.clone()),
+            _ => None,
+        };
+        self.log.event(at, Event::Thread { agent: None, update: Box::new(update) });
+        if let Some(signal) = signal {
+            self.step(signal);
+        }
+        if let Some(result) = ended {
+            self.asks_after_turn(&result);
+            self.todo.push(Todo::Project { turn: result.turn.clone() });
+        }
+    }
+
+    /// A sub-agent's steps are in the log only; what it uses counts for the task.
+    fn hear_agent(&mut self, agent: Agent, update: Update) {
+        if let Update::Usage { usage, .. } = &update {
+            let tokens = self.desk.agents_used(&agent, usage.turn.total());
+            self.step(Signal::AgentsUsed { tokens });
+        }
+        if let Update::ItemEnded { turn, item, .. } = &update {
+            self.log.ended(&item.id);
+            let (task, turn, item) = (self.id.clone(), turn.clone(), item.id.clone());
+            self.asks_after_item(&item);
+            self.log.push(Write::PartialsGone { task, turn, item });
+        }
+        self.log.event(now(), Event::Thread { agent: Some(agent), update: Box::new(update) });
+    }
+
+    fn hear_notice(&mut self, agent: Option<Agent>, notice: Notice) {
+        if let (Notice::Renewed { thread }, None) = (&notice, &agent) {
+            self.machine.task_mut().thread = Some(thread.clone());
+            self.note_task();
+        }
+        let json = serde_json::to_string(&notice).unwrap_or_default();
+        let name = notice_name(&notice).to_owned();
+        self.log.event(now(), Event::Notice { agent, name, json });
+    }
+
+    fn turn_began(&mut self, turn: &TurnId, at: i64) {
+        let number = self.notes.began(turn, at);
+        let began_at = self.notes.began_at();
+        let task = self.id.clone();
+        self.log.push(Write::Turn(TurnRow {
+            task,
+            turn: turn.clone(),
+            number,
+            began_at,
+            result: None,
+        }));
+        self.desk.forget_agents();
+        self.leave_at = None;
+    }
+
+    fn item_ended(&mut self, turn: &TurnId, item: &Item, how: ItemEnd) {
+        let number = self.notes.place(&item.id);
+        self.log.ended(&item.id);
+        let (task, of) = (self.id.clone(), turn.clone());
+        self.log.push(Write::Item { task, turn: of, number, item: Box::new(item.clone()), how });
+        let (task, of, id) = (self.id.clone(), turn.clone(), item.id.clone());
+        self.log.push(Write::PartialsGone { task, turn: of, item: id });
+        self.asks_after_item(&item.id);
+    }
+
+    fn turn_row(&mut self, result: &TurnResult) {
+        let number = self.notes.began(&result.turn, now());
+        let row = TurnRow {
+            task: self.id.clone(),
+            turn: result.turn.clone(),
+            number,
+            began_at: self.notes.began_at(),
+            result: Some(Box::new(result.clone())),
+        };
+        self.log.push(Write::Turn(row));
+        self.log.push(Write::TurnPartialsGone { task: self.id.clone(), turn: result.turn.clone() });
+    }
+
+    /// A driver that lost its app-server is in another one now.
+    pub(super) fn note_keeper(&mut self) {
+        let keeper = self.stage.as_ref().and_then(|stage| stage.seat.keeper());
+        if keeper.is_some() && keeper != self.machine.task().keeper {
+            self.machine.task_mut().keeper = keeper;
+            self.note_task();
+        }
+    }
+
+    /// The messages of a turn that has ended, from what is stored of it.
+    pub(super) async fn project(&mut self, turn: &TurnId) {
+        let items = match self.shared.store.items_of_turn(&self.id, turn, 0, usize::MAX).await {
+            Ok(items) => items,
+            // They can be made again from the items at any time.
+            Err(error) => return tracing::warn!(%error, task = %self.id, "no messages of a turn"),
+        };
+        let items: Vec<(Item, ItemEnd)> =
+            items.into_iter().map(|stored| (stored.item, stored.how)).collect();
+        let messages = project_turn(turn, KnownInputs::default(), &items);
+        self.log.push(Write::Messages { task: self.id.clone(), turn: turn.clone(), messages });
+    }
+}
+
+fn is_for_the_rules(update: &Update) -> bool {
+    matches!(
+        update,
+        Update::TurnBegan { .. }
+            | Update::InputTaken { .. }
+            | Update::InputRefused { .. }
+            | Update::Usage { .. }
+            | Update::TurnEnded { .. }
+    )
+}
+
+fn notice_name(notice: &Notice) -> &'static str {
+    match notice {
+        Notice::Warning { .. } => "warning",
+        Notice::RateLimits { .. } => "rate_limits",
+        Notice::McpServer { .. } => "mcp_server",
+        Notice::ModelRerouted { .. } => "model_rerouted",
+        Notice::Renewed { .. } => "renewed",
+        Notice::LeftBehind => "left_behind",
+        Notice::Account { .. } => "account",
+        Notice::Login { .. } => "login",
+        Notice::Settings { .. } => "settings",
+        Notice::Unloaded => "unloaded",
+        Notice::Archived => "archived",
+        Notice::Other { .. } => "other",
+        Notice::Odd { .. } => "odd",
+    }
+}

@@ -1,0 +1,193 @@
+//! What the machine wants: first what is written of it, then what is done once that is on disk.
+
+use ostler_model::ask::{Ask, AskKind};
+use ostler_model::failure::FailureClass;
+use ostler_model::task::machine::{Effect, Owed, WhyAsk};
+use ostler_model::task::{Edge, Intent, IntentState, Wish};
+use ostler_model::thread::IfBusy;
+use ostler_model::{Decision, Event, Failure, Input, InputId, IntentId};
+use ostler_store::Write;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::{Runner, Work};
+use crate::dispatcher::FromRunner;
+use crate::runner::asks::Delivery;
+use crate::shared::now;
+use crate::translate;
+
+/// Who gives an input that nobody typed.
+const OURSELVES: &str = "ostler";
+
+/// Something to do as soon as all that led to it is written.
+#[derive(Debug)]
+pub(super) enum Todo {
+    Open,
+    Give { intent: IntentId, if_busy: IfBusy },
+    Interrupt { by: String },
+    Deliver(Box<Delivery>),
+    Approve { ask: ostler_model::AskId },
+    Project { turn: ostler_model::TurnId },
+    Tell(FromRunner),
+    Rest,
+    Leave,
+}
+
+impl Runner {
+    /// Writes down what the machine decided, and notes what is to be done after.
+    pub(super) fn absorb(&mut self, effects: Vec<Effect>) {
+        if effects.is_empty() {
+            return;
+        }
+        for effect in effects {
+            match effect {
+                Effect::Moved { from, to, cause } => {
+                    self.log.event(now(), Event::State { from, to, cause });
+                    self.todo
+                        .push(Todo::Tell(FromRunner::Moved { task: self.id.clone(), state: to }));
+                }
+                Effect::Settle { intent, to } => self.settle_intent(&intent, to),
+                Effect::Give { intent, if_busy } => {
+                    let after = self.notes.last_turn().cloned();
+                    self.move_intent(&intent, IntentState::Sent { after });
+                    self.todo.push(Todo::Give { intent, if_busy });
+                }
+                Effect::Owe(owed) => self.owe(owed),
+                Effect::AskToContinue(why) => self.ask_to_continue(&why),
+                Effect::WantPlace => {
+                    self.todo.push(Todo::Tell(FromRunner::WantPlace { task: self.id.clone() }))
+                }
+                Effect::KeepPlace => {
+                    self.todo.push(Todo::Tell(FromRunner::KeepPlace { task: self.id.clone() }))
+                }
+                Effect::LeavePlace => {
+                    self.todo.push(Todo::Tell(FromRunner::LeavePlace { task: self.id.clone() }))
+                }
+                Effect::Open => self.todo.push(Todo::Open),
+                Effect::Interrupt { by } => self.todo.push(Todo::Interrupt { by }),
+                Effect::Rest => self.todo.push(Todo::Rest),
+            }
+        }
+        self.note_task();
+    }
+
+    pub(super) async fn perform(&mut self, todo: Todo) {
+        match todo {
+            Todo::Open => self.open(),
+            Todo::Give { intent, if_busy } => self.give(&intent, if_busy).await,
+            Todo::Interrupt { by } => self.interrupt_turn(by),
+            Todo::Deliver(delivery) => self.deliver(*delivery).await,
+            Todo::Approve { ask } => self.ask_approver(&ask),
+            Todo::Project { turn } => self.project(&turn).await,
+            Todo::Tell(word) => {
+                if let FromRunner::Moved { task, state } = &word {
+                    self.shared.hub.tell_changed(task, *state);
+                }
+                // A dispatcher that has ended needs to know nothing.
+                drop(self.shared.dispatcher.send(word).await);
+            }
+            Todo::Rest => self.leave_at = Some(Instant::now() + self.shared.idle_thread),
+            Todo::Leave => self.leave_if_at_rest().await,
+        }
+    }
+
+    /// Nothing is done any more: the thread is closed, and the dispatcher may let go of us.
+    async fn leave_if_at_rest(&mut self) {
+        if !self.machine.is_at_rest() || !self.works.is_empty() {
+            return;
+        }
+        self.leave().await;
+        drop(self.shared.dispatcher.send(FromRunner::AtRest { task: self.id.clone() }).await);
+    }
+
+    async fn give(&mut self, id: &IntentId, if_busy: IfBusy) {
+        let Some(Intent { wish: Wish::Send { input, .. }, .. }) = self.intents.get(id) else {
+            return;
+        };
+        self.leave_at = None;
+        let content = translate::turn_input(input).map_err(|error| error.to_string());
+        let Some(stage) = &self.stage else { return };
+        let input = InputId::new(id.as_str());
+        let sent = match content {
+            Ok(content) => {
+                let ticket = stage.thread.send_as(input.clone(), content, if_busy).await;
+                ticket.map(drop).map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(message) = sent {
+            let failure = Failure::new(FailureClass::BadRequest, message);
+            let update = ostler_model::thread::Update::InputRefused { input, failure };
+            self.step(ostler_model::task::machine::Signal::Told(Box::new(update)));
+        }
+    }
+
+    fn interrupt_turn(&mut self, by: String) {
+        let Some(stage) = &self.stage else { return };
+        let thread = stage.thread.clone();
+        // It waits for the turn's end, which comes through the loop.
+        self.works.spawn(async move {
+            thread.interrupt(by).await;
+            Work::Done
+        });
+    }
+
+    fn owe(&mut self, owed: Owed) {
+        let input = Input::text(owed.text());
+        let intent = Intent {
+            id: IntentId::new(Uuid::now_v7().to_string()),
+            task: self.id.clone(),
+            wish: Wish::Send { input, if_busy: IfBusy::Queue },
+            by: OURSELVES.to_owned(),
+            at: now(),
+            state: IntentState::Pending,
+        };
+        self.log.push(Write::Intent(Box::new(intent.clone())));
+        self.log.event(intent.at, Event::Intended { intent: Box::new(intent.clone()) });
+        let id = intent.id.clone();
+        self.intents.insert(id.clone(), intent);
+        let effects = self.machine.owe(now(), id);
+        self.absorb(effects);
+    }
+
+    pub(super) fn settle_intent(&mut self, id: &IntentId, to: IntentState) {
+        self.move_intent(id, to);
+        self.intents.remove(id);
+    }
+
+    pub(super) fn move_intent(&mut self, id: &IntentId, to: IntentState) {
+        // Steers of ours that say the reason of a refusal are not intents.
+        let Some(intent) = self.intents.get_mut(id) else { return };
+        intent.state = to.clone();
+        self.log.push(Write::Intent(Box::new(intent.clone())));
+        self.log.event(now(), Event::IntentMoved { intent: id.clone(), to });
+    }
+
+    fn ask_to_continue(&mut self, why: &WhyAsk) {
+        let why = match why {
+            WhyAsk::Crash(failure) => {
+                format!("its app-server died in the middle of a turn ({})", failure.message)
+            }
+            WhyAsk::Budget(Edge::Tokens { used, most }) => {
+                format!("its budget of {most} tokens is used up ({used} used)")
+            }
+            WhyAsk::Budget(Edge::WorkTime { used_ms, most_ms }) => format!(
+                "its budget of {} minutes of work is used up ({} used)",
+                most_ms / 60_000,
+                used_ms / 60_000
+            ),
+            WhyAsk::Budget(Edge::Turns { used, most }) => {
+                format!("its budget of {most} turns is used up ({used} used)")
+            }
+        };
+        let content = Ask {
+            thread: self.machine.task().thread.clone(),
+            turn: None,
+            item: None,
+            reason: None,
+            kind: AskKind::Continue { why },
+            offers: vec![Decision::Once, Decision::Deny],
+        };
+        self.open_own_ask(content);
+    }
+}

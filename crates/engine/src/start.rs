@@ -1,0 +1,122 @@
+//! What a task is started with, checked before anything is written. All that is wrong is said at once.
+
+use std::path::Path;
+
+use ostler_model::Input;
+use ostler_model::TaskId;
+use ostler_model::task::{Approval, ForkedFrom, SandboxMode, TaskSettings};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::refusal::{Problem, Refusal};
+use crate::translate;
+
+#[derive(Debug, Clone)]
+pub struct StartTask {
+    pub settings: TaskSettings,
+    pub input: Input,
+    /// Who starts it.
+    pub by: String,
+    /// The same start again is the same task.
+    pub key: Option<String>,
+    pub forked_from: Option<ForkedFrom>,
+    /// Chosen before, where something is named after it.
+    pub id: Option<TaskId>,
+}
+
+/// What the operator allows by name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Allowed {
+    pub danger_full_access: bool,
+    pub approval_never: bool,
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    settings: &'a TaskSettings,
+    input: &'a Input,
+    forked_from: &'a Option<ForkedFrom>,
+}
+
+impl StartTask {
+    /// Of all that was asked for, so that a key that is used for something else is noticed.
+    pub(crate) fn digest(&self) -> String {
+        let Self { settings, input, forked_from, .. } = self;
+        let asked = serde_json::to_vec(&Asked { settings, input, forked_from }).unwrap_or_default();
+        Sha256::digest(asked).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+pub(crate) fn check(wish: &StartTask, allowed: &Allowed) -> Result<(), Refusal> {
+    let mut problems = Vec::new();
+    let mut problem =
+        |what: &str, message: String| problems.push(Problem { what: what.to_owned(), message });
+    if let Err(Refusal::Invalid { problems }) = check_input(&wish.input) {
+        for found in problems {
+            problem(&found.what, found.message);
+        }
+    }
+    let settings = &wish.settings;
+    check_folder("cwd", &settings.cwd, &mut problem);
+    for root in &settings.sandbox.writable_roots {
+        check_folder("writable_roots", root, &mut problem);
+    }
+    if settings.sandbox.mode == SandboxMode::DangerFullAccess && !allowed.danger_full_access {
+        problem(
+            "sandbox",
+            "danger-full-access is not allowed here; the operator allows it with `allow_danger_full_access = true` \
+             in [tasks]"
+                .to_owned(),
+        );
+    }
+    if settings.approval == Approval::Never && !allowed.approval_never {
+        problem(
+            "approval",
+            "never is not allowed here; the operator allows it with `allow_approval_never = true` in [tasks]".to_owned(),
+        );
+    }
+    if settings.sandbox.mode != SandboxMode::WorkspaceWrite
+        && !settings.sandbox.writable_roots.is_empty()
+    {
+        problem(
+            "writable_roots",
+            "more folders can be writable only with sandbox workspace-write".to_owned(),
+        );
+    }
+    let budget = settings.budget;
+    if budget.tokens == Some(0) || budget.work_ms == Some(0) || budget.turns == Some(0) {
+        problem(
+            "budget",
+            "a budget of nothing lets nothing be done; leave it out or give a number".to_owned(),
+        );
+    }
+    match translate::thread_settings(settings) {
+        Err(error) => problem("config", error.to_string()),
+        Ok(translated) => {
+            if let Err(error) = translated.check() {
+                problem("settings", error.to_string());
+            }
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::Invalid { problems }),
+    }
+}
+
+pub(crate) fn check_input(input: &Input) -> Result<(), Refusal> {
+    let checked = translate::turn_input(input).map_err(|error| error.to_string());
+    let checked = checked.and_then(|input| input.check().map_err(|error| error.to_string()));
+    checked.map_err(|message| Refusal::Invalid {
+        problems: vec![Problem { what: "prompt".to_owned(), message }],
+    })
+}
+
+fn check_folder(what: &str, folder: &str, problem: &mut impl FnMut(&str, String)) {
+    let path = Path::new(folder);
+    if !path.is_absolute() {
+        problem(what, format!("{folder:?} is not absolute; write the whole path"));
+    } else if !path.is_dir() {
+        problem(what, format!("{folder} is no folder; make it first"));
+    }
+}

@@ -1,0 +1,83 @@
+//! How much a task has used, and where it stops to ask.
+
+use super::Machine;
+use super::signal::Effect;
+use crate::task::{Budget, Edge};
+
+impl Machine {
+    /// Each part whose edge is reached grows by what it was at the start.
+    pub(super) fn extend_budget(&mut self) {
+        let (first, spent) = (self.task.settings.budget, self.task.spent);
+        let budget = &mut self.task.budget;
+        if let (Some(most), Some(step)) = (&mut budget.tokens, first.tokens)
+            && spent.tokens >= *most
+        {
+            *most = spent.tokens.saturating_add(step);
+        }
+        if let (Some(most), Some(step)) = (&mut budget.work_ms, first.work_ms)
+            && spent.work_ms >= *most
+        {
+            *most = spent.work_ms.saturating_add(step);
+        }
+        if let (Some(most), Some(step)) = (&mut budget.turns, first.turns)
+            && spent.turns >= *most
+        {
+            *most = spent.turns.saturating_add(step);
+        }
+    }
+
+    /// The running turn is stopped at the edge, and somebody is asked.
+    pub(super) fn watch_budget(&mut self, out: &mut Vec<Effect>) {
+        if self.edge.is_some() || self.task.turn.is_none() {
+            return;
+        }
+        let used = self
+            .task
+            .spent
+            .tokens
+            .saturating_add(self.turn_tokens)
+            .saturating_add(self.agents_tokens);
+        let used_ms = self.task.spent.work_ms.saturating_add(self.running_for());
+        let Budget { tokens, work_ms, .. } = self.task.budget;
+        let edge = match (tokens, work_ms) {
+            (Some(most), _) if used >= most => Edge::Tokens { used, most },
+            (_, Some(most_ms)) if used_ms >= most_ms => Edge::WorkTime { used_ms, most_ms },
+            _ => return,
+        };
+        self.edge = Some(edge);
+        self.stop_turn("the budget", out);
+    }
+
+    /// What is used up before the next turn begins.
+    pub(super) fn edge_before_turn(&self) -> Option<Edge> {
+        let (spent, budget) = (self.task.spent, self.task.budget);
+        let tokens = budget.tokens.filter(|most| spent.tokens >= *most);
+        let time = budget.work_ms.filter(|most| spent.work_ms >= *most);
+        let turns = budget.turns.filter(|most| spent.turns >= *most);
+        tokens
+            .map(|most| Edge::Tokens { used: spent.tokens, most })
+            .or(time.map(|most_ms| Edge::WorkTime { used_ms: spent.work_ms, most_ms }))
+            .or(turns.map(|most| Edge::Turns { used: spent.turns, most }))
+    }
+
+    /// The clock runs while a turn works and nobody is waited for.
+    pub(super) fn keep_time(&mut self) {
+        let runs = self.task.turn.is_some() && self.asks.is_empty();
+        match (runs, self.working_since) {
+            (true, None) => self.working_since = Some(self.now),
+            (false, Some(_)) => self.stop_clock(),
+            _ => {}
+        }
+    }
+
+    pub(super) fn stop_clock(&mut self) {
+        let worked = self.running_for();
+        self.working_since = None;
+        self.task.spent.work_ms = self.task.spent.work_ms.saturating_add(worked);
+    }
+
+    pub(super) fn running_for(&self) -> u64 {
+        self.working_since
+            .map_or(0, |since| u64::try_from(self.now.saturating_sub(since)).unwrap_or(0))
+    }
+}

@@ -1,0 +1,129 @@
+//! What can happen to a task, and what is to be done about it.
+
+use crate::failure::Failure;
+use crate::id::{AskId, IntentId};
+use crate::task::Edge;
+use crate::task::intent::IntentState;
+use crate::task::state::{Cause, TaskState};
+use crate::thread::{IfBusy, Update};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Signal {
+    /// An input that is written down.
+    Submit {
+        intent: IntentId,
+        if_busy: IfBusy,
+    },
+    Interrupt {
+        intent: IntentId,
+        by: String,
+    },
+    /// There is room.
+    Placed,
+    Opened,
+    OpenFailed {
+        failure: Failure,
+    },
+    Told(Box<Update>),
+    /// An ask for people is open.
+    Asked {
+        ask: AskId,
+        of: AskedOf,
+    },
+    /// It needs nobody any more.
+    AskGone {
+        ask: AskId,
+    },
+    /// Somebody decided whether the task goes on.
+    MayContinue {
+        answer: MayContinue,
+        by: String,
+    },
+    /// The tokens that sub-agents have used in this turn so far.
+    AgentsUsed {
+        tokens: u64,
+    },
+    Tick,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedOf {
+    Approval,
+    UserInput,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayContinue {
+    Yes,
+    No,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// The task has changed its state.
+    Moved {
+        from: TaskState,
+        to: TaskState,
+        cause: Cause,
+    },
+    /// What became of an intent.
+    Settle {
+        intent: IntentId,
+        to: IntentState,
+    },
+    WantPlace,
+    /// It runs already, and counts whether there is room or not.
+    KeepPlace,
+    LeavePlace,
+    /// Open the thread: a new one, or the one that it has.
+    Open,
+    /// Hand an input to the thread; it is written down as sent before.
+    Give {
+        intent: IntentId,
+        if_busy: IfBusy,
+    },
+    Interrupt {
+        by: String,
+    },
+    /// Write an input of our own down, and submit it ahead of what waits.
+    Owe(Owed),
+    /// Ask whether the task shall go on.
+    AskToContinue(WhyAsk),
+    /// Nothing is to be done for it any more.
+    Rest,
+}
+
+/// Inputs that we give by ourselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owed {
+    AfterLimit,
+    AfterCrash,
+    AfterPause,
+}
+
+impl Owed {
+    /// What Codex is told. It must look before it repeats anything: some of the work may be done.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::AfterLimit => {
+                "The last turn was cut off by a limit of the account, which has passed now. Go on with the task where it \
+                 stopped. Look first at what has been done already; do not repeat it."
+            }
+            Self::AfterCrash => {
+                "The last turn was cut off because its process died. Go on with the task where it stopped. Look first at \
+                 what has been done already; commands that were running may have been done in part."
+            }
+            Self::AfterPause => {
+                "The last turn was paused, and may go on now. Go on with the task where it stopped. Look first at what has \
+                 been done already; do not repeat it."
+            }
+        }
+    }
+}
+
+/// Why somebody is asked whether the task goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WhyAsk {
+    Crash(Failure),
+    Budget(Edge),
+}

@@ -1,0 +1,60 @@
+//! The JSON body of a request.
+
+use std::error::Error;
+use std::time::Duration;
+
+use axum::extract::{FromRequest, Request};
+use http_body_util::{BodyExt, LengthLimitError};
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use crate::problem::{Problem, Trouble};
+
+/// What the caller sent, read whole within the door's limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given<T>(pub T);
+
+/// How long a body may take. A whole one of the largest size takes milliseconds on a unix socket; the rest is for a client
+/// that is stopped in the middle.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyDeadline(pub(crate) Duration);
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Given<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        let deadline = request.extensions().get::<BodyDeadline>().map_or(Duration::ZERO, |d| d.0);
+        let read = timeout(deadline, request.into_body().collect()).await;
+        let read = read.map_err(|_| {
+            Problem::new(
+                Trouble::TooSlow,
+                format!("the body took longer than {} s", deadline.as_secs_f32()),
+            )
+        })?;
+        let bytes = read.map_err(|error| unreadable(&error))?.to_bytes();
+        // No body is the same as an empty object: every field of ours that has a default may be left out.
+        let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        serde_json::from_slice(text).map(Self).map_err(|error| {
+            Problem::new(
+                Trouble::BadRequest,
+                format!("the body is not the JSON that is wanted here: {error}"),
+            )
+        })
+    }
+}
+
+fn unreadable(error: &axum::Error) -> Problem {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(inner) = cause {
+        if inner.is::<LengthLimitError>() {
+            return too_large();
+        }
+        cause = inner.source();
+    }
+    Problem::new(Trouble::BadRequest, format!("the body ended early: {error}"))
+}
+
+pub(crate) fn too_large() -> Problem {
+    Problem::new(Trouble::TooLarge, "the body is larger than this daemon takes")
+        .hint("put large input into a file and name the file")
+}

@@ -1,0 +1,70 @@
+//! What every route finds behind the door. The engine's handle will stand here.
+
+use std::sync::Mutex;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+/// How the daemon ends. Keepers and their turns live on in every case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopMode {
+    /// Requests under way are answered first, as long as that takes no longer than a few seconds.
+    #[default]
+    Graceful,
+    /// Connections are cut.
+    Now,
+}
+
+/// One daemon: who it is, and whether it is about to end.
+#[derive(Debug)]
+pub struct Hall {
+    pub version: String,
+    pub pid: u32,
+    pub started_at: Timestamp,
+    /// Counts the daemons of one state folder: what a smaller epoch wants to write is out of date.
+    pub epoch: u64,
+    closing: CancellationToken,
+    cut: CancellationToken,
+    reason: Mutex<Option<String>>,
+}
+
+impl Hall {
+    pub fn new(version: impl Into<String>, pid: u32, started_at: Timestamp, epoch: u64) -> Self {
+        Self {
+            version: version.into(),
+            pid,
+            started_at,
+            epoch,
+            closing: CancellationToken::new(),
+            cut: CancellationToken::new(),
+            reason: Mutex::new(None),
+        }
+    }
+
+    /// Begins the end. The first reason given is the one that is told.
+    pub fn close(&self, mode: StopMode, reason: impl Into<String>) {
+        if let Ok(mut kept) = self.reason.lock() {
+            kept.get_or_insert_with(|| reason.into());
+        }
+        self.closing.cancel();
+        if mode == StopMode::Now {
+            self.cut.cancel();
+        }
+    }
+
+    /// Whoever serves a long stream ends it when this is cancelled.
+    pub fn closing(&self) -> &CancellationToken {
+        &self.closing
+    }
+
+    /// Why the daemon ends, once it does.
+    pub fn reason(&self) -> Option<String> {
+        self.reason.lock().ok().and_then(|kept| kept.clone())
+    }
+
+    pub(crate) fn cut(&self) -> &CancellationToken {
+        &self.cut
+    }
+}

@@ -1,0 +1,60 @@
+//! What the engine and the store refuse, as problems: one table for this door.
+
+use ostler_engine::{AnswerError, Refusal, StoreError};
+use serde_json::json;
+
+use crate::problem::{Problem, Trouble};
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let trouble = match &error {
+            StoreError::NoTask(_) | StoreError::NoAsk(_) => Trouble::NotFound,
+            StoreError::KeyReused { .. }
+            | StoreError::TaskIdTaken(_)
+            | StoreError::AskIdTaken(_) => Trouble::Conflict,
+            _ if error.is_passing() => Trouble::Unavailable,
+            StoreError::Closed | StoreError::Fenced => Trouble::Closing,
+            _ => Trouble::Internal,
+        };
+        Self::new(trouble, error.to_string())
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let detail = refusal.to_string();
+        match refusal {
+            Refusal::Invalid { problems } => {
+                Self::new(Trouble::BadRequest, detail).data(json!({ "problems": problems }))
+            }
+            Refusal::NoTask(_) => Self::new(Trouble::NotFound, detail),
+            Refusal::QueueFull { .. } => Self::new(Trouble::Unavailable, detail),
+            Refusal::Codex(failure) => {
+                Self::new(Trouble::BadRequest, detail).hint(failure.class.advice())
+            }
+            Refusal::Ending => Self::new(Trouble::Closing, detail),
+            Refusal::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AnswerError> for Problem {
+    fn from(error: AnswerError) -> Self {
+        let detail = error.to_string();
+        match error {
+            AnswerError::NotFound(_) => Self::new(Trouble::NotFound, detail),
+            AnswerError::Decided { by } => {
+                Self::new(Trouble::Conflict, detail).data(json!({ "decided_by": by }))
+            }
+            AnswerError::Closed => Self::new(Trouble::Conflict, detail)
+                .hint("`ostler why TASK` says what became of it"),
+            AnswerError::NotOffered { offers } => {
+                Self::new(Trouble::BadRequest, detail).data(json!({ "offers": offers }))
+            }
+            AnswerError::NoRule(_) => Self::new(Trouble::BadRequest, detail),
+            AnswerError::Agent(_) => Self::new(Trouble::AgentRefused, detail),
+            AnswerError::Ending => Self::new(Trouble::Closing, detail),
+            AnswerError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! An engine in the test's own process, on a stage. It can be ended like a daemon that is killed, and opened again.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use ostler_codex::binary::{Cache, Environment, Settings};
+use ostler_engine::{
+    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, PoolSettings, StartTask,
+};
+use ostler_model::task::{AskRecord, DecidedBy, Sandbox, SandboxMode, TaskSettings};
+use ostler_model::{Decision, Event, Input, Task, TaskId, TaskState};
+use ostler_store::{Store, StoreSettings};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::stage::Stage;
+
+/// Everything here takes a second or two; the tests share two cores with each other.
+const DEADLINE: Duration = Duration::from_secs(90);
+
+pub struct Workshop {
+    pub engine: Engine,
+    stop: CancellationToken,
+    task: EngineTask,
+}
+
+impl Workshop {
+    pub async fn open(stage: &Stage) -> Result<Self> {
+        Self::open_with(stage, |_| {}).await
+    }
+
+    /// With other settings than the usual ones.
+    pub async fn open_with(
+        stage: &Stage,
+        change: impl FnOnce(&mut EngineSettings),
+    ) -> Result<Self> {
+        std::fs::create_dir_all(stage.state())?;
+        let store = Store::open(StoreSettings::at(stage.state().join("ostler.db")))?;
+        let start = stage.start_keeper()?;
+        let binaries = Binaries::new(
+            Settings { path: Some(stage.codex_path().to_owned()), version: None },
+            Cache::new(stage.state().join("codex")),
+            Environment::new(start.environment.clone()),
+        );
+        let mut settings = EngineSettings {
+            pool: PoolSettings {
+                keepers: start.root,
+                program: start.program,
+                environment: start.environment,
+                keep: Vec::new(),
+                binaries,
+                threads_per_server: 50,
+                idle_server: Duration::from_secs(300),
+                ready_deadline: start.ready_deadline,
+            },
+            running: 8,
+            running_per_pool: 8,
+            queued: 1000,
+            idle_thread: Duration::from_secs(60),
+            approver: None,
+            rules: Vec::new(),
+            allowed: Allowed::default(),
+        };
+        change(&mut settings);
+        let stop = CancellationToken::new();
+        let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
+        Ok(Self { engine, stop, task })
+    }
+
+    /// Ends it. Its keepers and their turns go on.
+    pub async fn close(self) -> Result<()> {
+        self.stop.cancel();
+        self.task.ended().await?;
+        self.engine.store().clone().close().await;
+        Ok(())
+    }
+
+    /// Starts a task in the stage's workspace, where it may write.
+    pub async fn start(&self, stage: &Stage, prompt: &str) -> Result<TaskId> {
+        self.start_with(stage, prompt, |_| {}).await
+    }
+
+    pub async fn start_with(
+        &self,
+        stage: &Stage,
+        prompt: &str,
+        change: impl FnOnce(&mut TaskSettings),
+    ) -> Result<TaskId> {
+        let mut settings = TaskSettings {
+            sandbox: Sandbox { mode: SandboxMode::WorkspaceWrite, ..Sandbox::default() },
+            ..TaskSettings::in_folder(stage.workspace().display().to_string())
+        };
+        settings.codex.home = Some(stage.codex_home().display().to_string());
+        change(&mut settings);
+        let wish = StartTask {
+            settings,
+            input: Input::text(prompt),
+            by: "test".to_owned(),
+            key: None,
+            forked_from: None,
+            id: None,
+        };
+        Ok(self.engine.start_task(wish).await?.task)
+    }
+
+    pub async fn task(&self, task: &TaskId) -> Result<Task> {
+        self.engine.store().task(task).await?.context("no such task")
+    }
+
+    /// Waits until the task stands so.
+    pub async fn until(&self, task: &TaskId, state: TaskState) -> Result<Task> {
+        self.until_that(task, |task| task.state == state).await
+    }
+
+    pub async fn until_that(&self, task: &TaskId, is_so: impl Fn(&Task) -> bool) -> Result<Task> {
+        let mut changes = self.engine.watch_all();
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let now = self.task(task).await?;
+            if is_so(&now) {
+                return Ok(now);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                bail!("the task still stands as {:?}: {:?}", now.state, now.cause);
+            }
+            // A change may be told before somebody listens; then the state is looked at again after a moment.
+            drop(timeout(left.min(Duration::from_millis(200)), changes.recv()).await);
+        }
+    }
+
+    /// Waits for an ask of the task.
+    pub async fn ask(&self, task: &TaskId) -> Result<AskRecord> {
+        self.until_that(task, |task| {
+            task.state.waits_for_a_person() || task.state == TaskState::Parked
+        })
+        .await?;
+        let asks = self.engine.store().undecided_asks_of(task).await?;
+        asks.into_iter().next().context("no ask")
+    }
+
+    pub async fn answer(&self, ask: &AskRecord, decision: Decision) -> Result<()> {
+        let by = DecidedBy::Person { name: "test".to_owned(), surface: "test".to_owned() };
+        let answer = Answer { decision, reason: None, remember: None, by };
+        Ok(self.engine.answer(&ask.id, answer).await?)
+    }
+
+    /// The whole log, checked for gaps.
+    pub async fn log(&self, task: &TaskId) -> Result<Vec<Event>> {
+        let logged = self.engine.store().events(task, 0, usize::MAX).await?;
+        for (at, event) in logged.iter().enumerate() {
+            anyhow::ensure!(event.seq == at as u64 + 1, "a gap before {}", event.seq);
+        }
+        Ok(logged.into_iter().map(|logged| logged.event).collect())
+    }
+
+    /// The states the task has been in.
+    pub async fn states(&self, task: &TaskId) -> Result<Vec<TaskState>> {
+        let log = self.log(task).await?;
+        let states = log.iter().filter_map(|event| match event {
+            Event::State { to, .. } => Some(*to),
+            _ => None,
+        });
+        Ok(states.collect())
+    }
+}
