@@ -26,7 +26,7 @@ pub(crate) fn task(number: usize, of: usize) -> Task {
         _ => TaskState::Completed,
     };
     let at = NOON + i64::try_from(number).unwrap() * 1000;
-    let mut settings = TaskSettings::in_folder(format!("/home/ada/work/project-{}", number % 30));
+    let mut settings = TaskSettings::in_folder(format!("/home/ada/work/project-{}", number % 5));
     settings.model = Some("gpt-5.2-codex".to_owned());
     let turn = format!("01a13c1e-6e61-7a53-9a5d-{number:012x}");
     let is_over = state.is_over();

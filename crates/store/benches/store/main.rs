@@ -24,6 +24,11 @@ fn main() {
     });
 }
 
+/// Beside what is built, so that it is the same disk and nobody finds it among the sources.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
 /// Sorted samples.
 pub(crate) struct Samples(Vec<Duration>);
 

@@ -1,6 +1,6 @@
 //! Events, raw lines, and text that still grows.
 
-use ostler_model::task::Partial;
+use ostler_model::task::{Agent, Partial};
 use ostler_model::thread::DeltaKind;
 use ostler_model::{Event, TaskState};
 use ostler_store::{LoggedEvent, WireChunk, Write};
@@ -74,7 +74,8 @@ async fn raw_lines_come_back_byte_for_byte_after_the_event_they_followed() {
 }
 
 fn partial(item: &str, kind: DeltaKind, text: &str) -> Partial {
-    let agent = (kind == DeltaKind::Reasoning).then(|| "scout".to_owned());
+    let scout = || Agent { thread: "thread-2".into(), name: Some("scout".to_owned()) };
+    let agent = (kind == DeltaKind::Reasoning).then(scout);
     Partial { agent, turn: "turn-1".into(), item: item.into(), kind, text: text.to_owned() }
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod asks;
+mod layouts;
 mod log;
 mod random;
 mod rest;
