@@ -18,6 +18,7 @@ pub use codex::{OLDEST, VERSIONS, codex_binary};
 pub use cut::CutConnector;
 pub use driven::{Driven, DrivenThread};
 pub use mcp::tiny_mcp_server;
+pub use recalled::recalled;
 pub use stage::{KeptCodex, Stage};
 pub use terminal::Terminal;
 pub use workshop::Workshop;

@@ -2,41 +2,41 @@
 
 use std::time::Duration;
 
-use ostler_codex::thread::{Agent, Recalled, RecalledAgent, RecalledTurn, ThreadUpdate, Told};
+use ostler_codex::thread::{
+    Agent, Recalled, RecalledAgent, RecalledPast, RecalledTurn, ThreadUpdate, Told,
+};
+use ostler_model::item::ItemEnd;
 use ostler_model::thread::Update;
-use ostler_model::{FailureClass, TurnId};
+use ostler_model::{FailureClass, ItemBody};
 
-use crate::driven::DrivenThread;
-
-impl DrivenThread {
-    /// The thread as its updates so far show it. The inputs are for the test to add: only whoever sent them has them.
-    pub fn recalled(&self) -> Recalled {
-        let told = Story::of(&self.seen, None);
-        let mut agents: Vec<Agent> = Vec::new();
-        for agent in self.seen.iter().filter_map(|told| told.agent.clone()) {
-            if !agents.contains(&agent) {
-                agents.push(agent);
-            }
+/// A thread as its updates so far show it. Inputs that were handed over after all of them are for the test to add.
+pub fn recalled(seen: &[ThreadUpdate]) -> Recalled {
+    let told = Story::of(seen, None);
+    let mut agents: Vec<Agent> = Vec::new();
+    for agent in seen.iter().filter_map(|told| told.agent.clone()) {
+        if !agents.contains(&agent) {
+            agents.push(agent);
         }
-        let agents = agents.into_iter().filter_map(|agent| {
-            let turn = Story::of(&self.seen, Some(&agent)).turn?;
-            Some(RecalledAgent { agent, turn })
-        });
-        Recalled {
-            turn: told.turn,
-            last_turn: told.last_turn,
-            has_turns: told.has_turns,
-            thread_usage: told.thread_usage,
-            agents: agents.collect(),
-            ..Recalled::default()
-        }
+    }
+    let agents = agents.into_iter().filter_map(|agent| {
+        let turn = Story::of(seen, Some(&agent)).turn?;
+        Some(RecalledAgent { agent, turn })
+    });
+    Recalled {
+        turn: told.turn,
+        after: told.past.last().map(|past| past.id.clone()),
+        past: told.past,
+        has_turns: told.has_turns,
+        thread_usage: told.thread_usage,
+        agents: agents.collect(),
+        ..Recalled::default()
     }
 }
 
 #[derive(Default)]
 struct Story {
     turn: Option<RecalledTurn>,
-    last_turn: Option<TurnId>,
+    past: Vec<RecalledPast>,
     has_turns: bool,
     thread_usage: Option<ostler_model::usage::Tokens>,
 }
@@ -64,8 +64,10 @@ impl Story {
             Update::TurnEnded { result } => {
                 let died = result.failure().is_some_and(|it| it.class == FailureClass::ServerGone);
                 self.has_turns |= !died;
-                self.turn = None;
-                self.last_turn = Some(result.turn.clone());
+                let told = self.turn.take().map(|turn| turn.told).unwrap_or_default();
+                let messages: Vec<String> = told.iter().filter_map(user_message).collect();
+                let inputs = Vec::new();
+                self.past.push(RecalledPast { id: result.turn.clone(), messages, inputs });
             }
             update => {
                 if let Some(turn) = &mut self.turn {
@@ -73,5 +75,13 @@ impl Story {
                 }
             }
         }
+    }
+}
+
+fn user_message(update: &Update) -> Option<String> {
+    let Update::ItemEnded { item, how: ItemEnd::Reported, .. } = update else { return None };
+    match &item.body {
+        ItemBody::UserMessage(message) => Some(message.text.clone()),
+        _ => None,
     }
 }

@@ -16,6 +16,7 @@ mod interrupt;
 mod killed_client;
 mod many_threads;
 mod plain_turn;
+mod rejoin;
 mod resume;
 mod rollout;
 mod run;

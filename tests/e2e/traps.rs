@@ -13,7 +13,7 @@ mod liveness;
 mod reviews;
 mod steering;
 mod strangers;
-mod sub_agents;
+pub(crate) mod sub_agents;
 mod table;
 mod turns;
 mod watchers;

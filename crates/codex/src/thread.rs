@@ -16,6 +16,6 @@ mod update;
 pub use handle::{SendTicket, Thread};
 pub use handlers::{Decided, Decider, ThreadHandlers, ToolHandler, ToolReply};
 pub use input::{InputError, TurnContent, TurnInput};
-pub use ostler_model::thread::{InputState, RecalledTurn};
+pub use ostler_model::thread::{InputState, RecalledPast, RecalledTurn};
 pub use recalled::{Recalled, RecalledAgent, RecalledInput};
 pub use update::{Agent, Notice, ThreadUpdate, ThreadUpdates, Told, TurnOutcome};

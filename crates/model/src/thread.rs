@@ -28,7 +28,7 @@ pub use effect::{
 pub use inputs::Echo;
 pub use limits::{Limits, OnStall};
 pub use machine::Machine;
-pub use recall::{InputState, Recalled, RecalledInput, RecalledTurn};
+pub use recall::{InputState, Recalled, RecalledInput, RecalledPast, RecalledTurn};
 pub use signal::{
     Deciders, DeltaKind, GiveFailure, IfBusy, InputKind, Said, SaidEnd, SeenInput, SeenState,
     SeenTurn, Signal, View, What,

@@ -13,7 +13,7 @@ use super::{Scene, once, says};
 use crate::{LEAVES_A_LINE, command, text};
 
 /// The model starts a sub-agent with this prompt. From 0.142.5 on it has to look for the tool first.
-pub(super) fn spawns(version: &str, prompt: &str) -> Vec<Answer> {
+pub(crate) fn spawns(version: &str, prompt: &str) -> Vec<Answer> {
     let arguments = json!({"message": prompt});
     if version == "0.130.0" {
         return vec![Answer {
@@ -51,7 +51,7 @@ fn waits_for(file: &str) -> Answer {
 }
 
 /// Reads on until the sub-agent tells what is looked for.
-pub(super) async fn until_agent<T>(
+pub(crate) async fn until_agent<T>(
     thread: &mut DrivenThread,
     what: &str,
     mut pick: impl FnMut(&Update) -> Option<T>,

@@ -2,7 +2,7 @@
 //!
 //! All of it is told by the updates of the thread, so whoever writes those down has it.
 
-use ostler_model::thread::{IfBusy, InputState, RecalledTurn};
+use ostler_model::thread::{IfBusy, InputState, RecalledPast, RecalledTurn};
 use ostler_model::usage::Tokens;
 use ostler_model::{InputId, Interrupter, TurnId};
 
@@ -16,9 +16,12 @@ pub struct Recalled {
     pub turn: Option<RecalledTurn>,
     /// The inputs that were told neither as taken nor as refused, in the order they were handed over.
     pub inputs: Vec<RecalledInput>,
-    /// The last turn that was told as ended. Nothing up to it is looked at any more: on Codex before 0.142.5 an equal text
-    /// there would else be taken for an input of now.
-    pub last_turn: Option<TurnId>,
+    /// The last turns that were told as ended, oldest first: those since the first of the inputs was handed over, and a few
+    /// before (up to 64 are kept in mind), since a turn that we gave up may run on.
+    pub past: Vec<RecalledPast>,
+    /// The last turn that was told as ended when the first of the inputs was handed over; without inputs, the last of all.
+    /// No input is looked for before it: on Codex before 0.142.5 an older message of the same words could be taken for one.
+    pub after: Option<TurnId>,
     /// Whether a turn was told as ended other than with its app-server: then Codex has a file of the thread. One without
     /// turns is replaced by another if Codex has forgotten it.
     pub has_turns: bool,
@@ -59,7 +62,8 @@ impl Recalled {
         ostler_model::thread::Recalled {
             turn: self.turn.clone(),
             inputs: inputs.collect(),
-            last_turn: self.last_turn.clone(),
+            after: self.after.clone(),
+            past: self.past.clone(),
             interrupted_by: self.interrupted_by.clone(),
             thread_usage: self.thread_usage,
         }

@@ -85,10 +85,16 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// One of which nobody knows whether Codex has it.
+    /// One from before the driver was gone. Nobody knows whether it was given to Codex at all.
     pub(super) fn in_doubt(waiting: Waiting, since: Moment) -> Self {
         let waiting = Waiting { tries: 1, ..waiting };
-        Self { waiting, way: Way::Turn, state: GivenState::InDoubt, since }
+        Self { waiting, way: Way::Unknown, state: GivenState::InDoubt, since }
+    }
+
+    /// Whether it is something ordered that the next turn is about. If it may still have been waiting for its time, any
+    /// turn could be another's.
+    fn is_order(&self) -> bool {
+        self.waiting.kind == InputKind::Order && self.way != Way::Unknown
     }
 }
 
@@ -96,6 +102,7 @@ impl Given {
 enum Way {
     Turn,
     Steer(TurnId),
+    Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -302,8 +309,7 @@ impl Machine {
         while let Some(at) = self.given.iter().position(|given| given.state == said) {
             self.take(at, turn.clone(), out);
         }
-        let is_order = |given: &Given| given.waiting.kind == InputKind::Order;
-        if let Some(at) = self.given.iter().position(is_order) {
+        if let Some(at) = self.given.iter().position(Given::is_order) {
             let named = match self.given.get(at).map(|given| &given.state) {
                 Some(GivenState::Acknowledged(named)) => named.clone(),
                 _ => None,
@@ -330,7 +336,7 @@ impl Machine {
 
     /// Whether something was ordered whose turn has not begun.
     pub(super) fn has_order(&self) -> bool {
-        self.given.iter().any(|given| given.waiting.kind == InputKind::Order)
+        self.given.iter().any(Given::is_order)
     }
 
     /// Codex gives up a turn that it never began; 0.130.0 does so with an input it cannot use.

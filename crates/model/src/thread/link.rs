@@ -97,6 +97,7 @@ impl Machine {
         // The thread was read after all that is in doubt by now.
         self.mark_doubts_asked();
         self.pass_known(view);
+        self.recall_names(view);
         self.hear_usage_ahead(now, out);
         if self.broken && self.has_died(view) {
             for seen in &view.turns {

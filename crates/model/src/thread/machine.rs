@@ -54,8 +54,8 @@ pub struct Machine {
     pub(super) ahead: Vec<Said>,
     /// A turn that a look has shown and no event yet.
     pub(super) sighted: Option<TurnId>,
-    /// The last turn that was known before the driver was gone, until the thread has been seen since.
-    pub(super) last_known: Option<TurnId>,
+    /// The turn before which nothing is ours to look for, from the return of the driver until the thread was seen.
+    pub(super) looks_from: Option<TurnId>,
 }
 
 /// A turn that is over.
@@ -87,7 +87,7 @@ impl Machine {
             broken: false,
             ahead: Vec::new(),
             sighted: None,
-            last_known: None,
+            looks_from: None,
         }
     }
 

@@ -10,12 +10,13 @@ use super::items::OpenItem;
 use super::limits::Limits;
 use super::link::Link;
 use super::machine::Machine;
-use super::signal::{IfBusy, InputKind, View};
+use super::signal::{IfBusy, InputKind, SaidEnd, SeenTurn, View};
 use super::turns::{Interrupt, InterruptCause, Turn};
 use super::views::KnownTexts;
 use crate::ask::AskKind;
 use crate::decision::Decision;
 use crate::id::{AskId, InputId, TurnId};
+use crate::item::{ItemBody, ItemEnd};
 use crate::moment::Moment;
 use crate::turn::Interrupter;
 use crate::usage::{Tally, Tokens};
@@ -27,8 +28,12 @@ pub struct Recalled {
     pub turn: Option<RecalledTurn>,
     /// The inputs that were told neither as taken nor as refused, in the order they were handed over.
     pub inputs: Vec<RecalledInput>,
-    /// The last turn that was told as ended. No input of the above stands in it or before it.
-    pub last_turn: Option<TurnId>,
+    /// The last turns that were told as ended, oldest first: those since the first of the inputs was handed over, and a few
+    /// before, since a turn that we gave up may run on.
+    pub past: Vec<RecalledPast>,
+    /// The last turn that was told as ended when the first of the inputs was handed over; without inputs, the last of all.
+    /// No input is looked for before it. In it one may stand: we may have given the turn up, and Codex not.
+    pub after: Option<TurnId>,
     /// Who wanted the turn to end that runs, or that is about to begin.
     pub interrupted_by: Option<Interrupter>,
     /// The sum of the whole thread as it was told last.
@@ -41,10 +46,23 @@ pub struct RecalledTurn {
     pub id: TurnId,
     /// All that was told of it, in order. Pieces of text may be left out: they only serve a message that never ends.
     pub told: Vec<Update>,
+    /// The words of the inputs that were told as taken by it. Where words are all by which Codex lets an input be known
+    /// again (before 0.142.5), the same words once more are another.
+    pub inputs: Vec<String>,
     /// Since it began.
     pub elapsed: Duration,
     /// What counts of that against its budget.
     pub worked: Duration,
+}
+
+/// A turn that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecalledPast {
+    pub id: TurnId,
+    /// The words of the user's messages among its items, of those that were told as ended and reported.
+    pub messages: Vec<String>,
+    /// The words of the inputs that were told as taken by it.
+    pub inputs: Vec<String>,
 }
 
 /// An input that was handed over.
@@ -71,7 +89,13 @@ const AWAY: &str = "the driver of the thread was gone";
 impl RecalledTurn {
     /// One of which nothing is known but that it ran.
     pub fn new(id: TurnId) -> Self {
-        Self { id, told: Vec::new(), elapsed: Duration::ZERO, worked: Duration::ZERO }
+        Self {
+            id,
+            told: Vec::new(),
+            inputs: Vec::new(),
+            elapsed: Duration::ZERO,
+            worked: Duration::ZERO,
+        }
     }
 }
 
@@ -83,13 +107,13 @@ impl Machine {
         now: Moment,
         recalled: Recalled,
     ) -> (Self, Vec<Effect>) {
-        let Recalled { turn, inputs, last_turn, interrupted_by, thread_usage } = recalled;
+        let Recalled { turn, inputs, after, past, interrupted_by, thread_usage } = recalled;
         let mut machine = Self::new(limits, echo);
         machine.now = now;
-        if let Some(last) = &last_turn {
-            machine.remember(last.clone(), KnownTexts::default());
+        machine.looks_from = after;
+        for RecalledPast { id, messages, inputs } in past {
+            machine.remember(id, KnownTexts::told(messages, inputs));
         }
-        machine.last_known = last_turn;
         let look_at = now.after(machine.limits.stall_after);
         machine.turn = turn.map(|turn| Turn::recalled(turn, now, look_at));
         let of_turn = machine.turn.as_ref().map(|turn| turn.usage.thread);
@@ -129,11 +153,11 @@ impl Machine {
         }
     }
 
-    /// What stands up to the last turn that we knew is old: the same words there are not those of an input of now.
+    /// What is older than any input is none of them, though it may have the same words.
     pub(super) fn pass_known(&mut self, view: &View) {
-        let Some(last) = self.last_known.take() else { return };
-        let Some(at) = view.turns.iter().position(|seen| seen.id == last) else { return };
-        for seen in view.turns.iter().take(at + 1) {
+        let Some(from) = self.looks_from.take() else { return };
+        let Some(at) = view.turns.iter().position(|seen| seen.id == from) else { return };
+        for seen in view.turns.iter().take(at) {
             match self.known_texts(&seen.id) {
                 Some(known) => *known = KnownTexts::all_of(seen),
                 None => self.remember(seen.id.clone(), KnownTexts::all_of(seen)),
@@ -142,10 +166,57 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// A review has two names, and only one was told. Its announcement stands in the history as a turn of its own, empty and
+    /// interrupted, right before the turn that has its items (0.130.0 to 0.166.0). What we gave it does not stand there,
+    /// unlike the message of any other turn.
+    pub(super) fn recall_names(&mut self, view: &View) {
+        let Some(turn) = self.turn.as_ref().filter(|turn| turn.is_recalled) else { return };
+        let Some(at) = view.turns.iter().position(|seen| seen.id == turn.id) else { return };
+        let shows_input = view.turns.get(at).is_some_and(|seen| !seen.inputs.is_empty());
+        // One that somebody wanted to end may just have ended before it did anything.
+        if turn.inputs.is_empty() || shows_input || turn.interrupt.is_some() {
+            return;
+        }
+        let is_new = |seen: &&SeenTurn| seen.id != turn.id && !self.is_past(&seen.id);
+        let announcement = view.turns.get(at).filter(|seen| seen.is_announcement());
+        let names = match announcement {
+            Some(seen) => {
+                let items = view.turns.get(at + 1).filter(is_new);
+                let items = items.filter(|items| items.inputs.is_empty());
+                items.map(|items| (items.id.clone(), seen.id.clone()))
+            }
+            None => {
+                let before = at.checked_sub(1).and_then(|at| view.turns.get(at)).filter(is_new);
+                let before = before.filter(|before| before.is_announcement());
+                before.map(|before| (before.id.clone(), before.id.clone()))
+            }
+        };
+        if let (Some((other, announced)), Some(turn)) = (names, self.turn.as_mut()) {
+            turn.other_name = Some(other);
+            turn.announced = Some(announced);
+        }
+    }
+}
+
+impl SeenTurn {
+    /// Whether it may be the announcement of a review.
+    pub(super) fn is_announcement(&self) -> bool {
+        let is_empty = self.inputs.is_empty() && self.items.is_empty();
+        is_empty && self.end == Some(SaidEnd::Interrupted)
+    }
+}
+
 impl Turn {
     fn recalled(recalled: RecalledTurn, now: Moment, look_at: Moment) -> Self {
-        let RecalledTurn { id, told, elapsed, worked } = recalled;
-        let mut turn = Self { before: elapsed, clock: worked, ..Self::new(id, now, look_at) };
+        let RecalledTurn { id, told, inputs, elapsed, worked } = recalled;
+        let mut turn = Self {
+            before: elapsed,
+            clock: worked,
+            is_recalled: true,
+            known: KnownTexts::told(Vec::new(), inputs),
+            ..Self::new(id, now, look_at)
+        };
         let mut ending_asks = BTreeSet::new();
         for update in told {
             if update.turn().is_none_or(|id| *id == turn.id) {
@@ -169,6 +240,9 @@ impl Turn {
             Update::ItemEnded { item, how, .. } => {
                 self.note_answer(&item.body);
                 self.note_words(now, &item.body);
+                if let (ItemBody::UserMessage(message), ItemEnd::Reported) = (&item.body, how) {
+                    self.known.echoed(&message.text);
+                }
                 self.open.retain(|open| open.item.id != item.id);
                 self.close(OpenItem::told(item), how, &mut Vec::new());
             }

@@ -31,6 +31,8 @@ pub(super) struct Turn {
     pub(super) began: Moment,
     /// The time it had taken when the driver of the thread came back.
     pub(super) before: Duration,
+    /// It is known from before the driver was gone, under the one name that was told.
+    pub(super) is_recalled: bool,
     pub(super) inputs: Vec<InputId>,
     /// Inputs behind which nothing of the model's has come yet.
     pub(super) unanswered: Vec<InputId>,
@@ -114,6 +116,7 @@ impl Turn {
             other_name: None,
             began: now,
             before: Duration::ZERO,
+            is_recalled: false,
             inputs: Vec::new(),
             unanswered: Vec::new(),
             open: Vec::new(),

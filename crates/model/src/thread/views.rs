@@ -31,6 +31,11 @@ impl KnownTexts {
         Self { echoed: Vec::new(), seen: seen.texts() }
     }
 
+    /// Those of messages and those of inputs that were told; most are both.
+    pub(super) fn told(echoed: Vec<String>, taken: Vec<String>) -> Self {
+        Self { echoed, seen: taken }
+    }
+
     pub(super) fn echoed(&mut self, text: &str) {
         self.echoed.push(text.to_owned());
     }
@@ -84,6 +89,7 @@ impl Machine {
                 self.remember(seen.id.clone(), KnownTexts::all_of(seen));
             }
         }
+        self.pass_over(view);
         if is_conclusive {
             self.return_unfound(out);
         } else {
@@ -91,6 +97,29 @@ impl Machine {
             self.look_again_later(now);
         }
         self.end_if_over(now, view, out);
+    }
+
+    /// Turns that are over, and hold nothing of ours, are none of ours: nothing that comes of them late may be taken for
+    /// another turn's. Only the announcement of a review must stay, right before a turn that shows no input.
+    fn pass_over(&mut self, view: &View) {
+        if !self.broken || self.has_order() {
+            return;
+        }
+        // An answer that is on its way may name one that shows an input.
+        let is_certain = self.given.iter().all(|given| given.state.is_in_doubt());
+        let current = self.turn.as_ref();
+        let at = current.and_then(|turn| view.turns.iter().position(|seen| turn.is(&seen.id)));
+        let shows_input =
+            at.and_then(|at| view.turns.get(at)).is_some_and(|it| !it.inputs.is_empty());
+        let older = view.turns.iter().enumerate().take(at.unwrap_or(view.turns.len()));
+        for (place, seen) in older {
+            let may_announce = at == Some(place + 1) && !shows_input && seen.is_announcement();
+            let may_be_named = !is_certain && !seen.inputs.is_empty();
+            let is_over = seen.end.is_some() && !may_announce && !may_be_named;
+            if is_over && !self.is_past(&seen.id) && !self.is_held(seen) {
+                self.remember(seen.id.clone(), KnownTexts::all_of(seen));
+            }
+        }
     }
 
     /// The thread is as we know it; what waits can go on.

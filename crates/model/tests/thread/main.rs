@@ -7,6 +7,7 @@ mod interleavings;
 mod interrupts;
 mod items;
 mod liveness;
+mod recall;
 mod rig;
 mod simulation;
 mod turns;

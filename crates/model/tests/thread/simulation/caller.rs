@@ -4,7 +4,7 @@ use ostler_model::thread::{Deciders, IfBusy, InputKind, Signal};
 use ostler_model::{Decision, InputId};
 
 use super::codex::Version;
-use super::driver::World;
+use super::driver::{Sent, World};
 
 /// More than any story needs; one that takes longer goes in circles.
 const PATIENCE: u32 = 2_000;
@@ -14,7 +14,7 @@ impl World {
     pub(crate) fn play(&mut self) {
         while !self.choices.are_used_up() {
             let ms = [1, 1, 20, 700, 9_000, 16_000, 130_000];
-            match self.choices.pick(24) {
+            match self.choices.pick(25) {
                 0..=8 => drop(self.carry()),
                 9..=12 => self.work(),
                 13..=16 => self.send(),
@@ -23,6 +23,7 @@ impl World {
                 19 => self.change_deciders(),
                 20 => self.others(),
                 21 => self.break_connection(),
+                22 => self.restart(),
                 _ => {
                     let at = usize::from(self.choices.pick(7));
                     self.wait(ms.get(at).copied().unwrap_or(1));
@@ -92,6 +93,7 @@ impl World {
             _ => IfBusy::Queue,
         };
         self.inputs.insert(input.clone(), kind.clone());
+        self.sent.push(Sent { input: input.clone(), if_busy, at: self.told.len() });
         self.log.sent(&input, is_message);
         self.feed(Signal::Send { input, kind, if_busy });
     }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ostler_model::failure::{Failure, FailureClass};
 use ostler_model::thread::{
-    Echo, Effect, GiveFailure, InputKind, Limits, Machine, Said, SaidEnd, ServerWanted, Signal,
-    Update,
+    Echo, Effect, GiveFailure, IfBusy, InputKind, Limits, Machine, Said, SaidEnd, ServerWanted,
+    Signal, Update,
 };
 use ostler_model::{AskId, Decision, InputId, Moment};
 
 use super::Choices;
 use super::codex::{Codex, Request, Version};
 use super::log::Log;
+use super::restart::settles_interrupt;
 
 pub(crate) struct World {
     pub(crate) choices: Choices,
@@ -20,6 +21,10 @@ pub(crate) struct World {
     pub(crate) log: Log,
     pub(crate) now: u64,
     pub(crate) inputs: BTreeMap<InputId, InputKind>,
+    /// What was handed over, in order.
+    pub(crate) sent: Vec<Sent>,
+    /// Somebody asked for an interrupt, and no turn has ended since.
+    pub(crate) is_interrupt_wanted: bool,
     /// Asks that were brought to whoever decides.
     pub(crate) put: Vec<AskId>,
     requests: VecDeque<Request>,
@@ -34,6 +39,14 @@ pub(crate) struct World {
     pub(crate) story: Option<Vec<String>>,
 }
 
+/// An input that was handed over.
+pub(crate) struct Sent {
+    pub(crate) input: InputId,
+    pub(crate) if_busy: IfBusy,
+    /// How many updates had been told by then.
+    pub(crate) at: usize,
+}
+
 enum Heard {
     Said(Box<Said>),
     Closed,
@@ -41,14 +54,15 @@ enum Heard {
 
 impl World {
     pub(crate) fn new(version: Version, limits: Limits, choices: Choices) -> Self {
-        let echo = if version == Version::V130 { Echo::TextOnly } else { Echo::Ids };
         Self {
             choices,
             codex: Codex::new(version),
-            machine: Machine::new(limits, echo),
+            machine: Machine::new(limits, echo(version)),
             log: Log::default(),
             now: 0,
             inputs: BTreeMap::new(),
+            sent: Vec::new(),
+            is_interrupt_wanted: false,
             put: Vec::new(),
             requests: VecDeque::new(),
             heard: VecDeque::new(),
@@ -82,15 +96,12 @@ impl World {
             _ => {}
         }
         let is_tick = signal == Signal::Tick;
+        self.is_interrupt_wanted |= matches!(signal, Signal::Interrupt { .. });
         let effects = self.machine.step(Moment::from_ms(self.now), signal);
+        self.is_interrupt_wanted &= !effects.iter().any(settles_interrupt);
         let submits = effects.iter().any(|effect| matches!(effect, Effect::Submit { .. }));
         for effect in effects {
-            self.tell(|| format!("          {effect:?}"));
-            self.log.effect(now, &effect, &self.codex.truth);
-            if let Effect::Tell(update) = &effect {
-                self.told.push(update.clone());
-            }
-            self.perform(effect);
+            self.effect(effect);
         }
         if is_closed {
             self.log.disconnected();
@@ -100,21 +111,37 @@ impl World {
         assert!(!is_tick || is_awake, "woken again at once");
     }
 
-    fn tell(&mut self, line: impl FnOnce() -> String) {
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.tell(|| format!("          {effect:?}"));
+        self.log.effect(self.now, &effect, &self.codex.truth);
+        if let Effect::Tell(update) = &effect {
+            self.told.push(update.clone());
+        }
+        self.perform(effect);
+    }
+
+    pub(crate) fn echo(&self) -> Echo {
+        echo(self.codex.version)
+    }
+
+    pub(crate) fn kind(&self, input: &InputId) -> InputKind {
+        self.inputs.get(input).cloned().unwrap_or(InputKind::Order)
+    }
+
+    pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
         if let Some(story) = &mut self.story {
             story.push(line());
         }
     }
 
     fn perform(&mut self, effect: Effect) {
-        let kind = |input: &InputId| self.inputs.get(input).cloned().unwrap_or(InputKind::Order);
         match effect {
             Effect::Submit { input } => {
-                let kind = kind(&input);
+                let kind = self.kind(&input);
                 self.request(Request::Submit { input, kind });
             }
             Effect::Steer { input, turn } => {
-                let kind = kind(&input);
+                let kind = self.kind(&input);
                 self.request(Request::Steer { input, kind, turn });
             }
             Effect::Interrupt { turn } => self.request(Request::Interrupt { turn }),
@@ -283,6 +310,28 @@ impl World {
         }
     }
 
+    /// The oldest request arrives, and its answer does not.
+    pub(crate) fn arrive_unheard(&mut self) {
+        if let Some(request) = self.requests.pop_front() {
+            let _answer = self.codex.take(request, &mut self.choices);
+        }
+    }
+
+    /// All that was on its way is gone, and so is the connection. The turn may die with its app-server, or run on.
+    pub(crate) fn drop_all(&mut self) {
+        self.is_connected = false;
+        self.requests.clear();
+        self.answers.clear();
+        self.heard.clear();
+        self.put.clear();
+        self.wanted = None;
+        self.codex.events.clear();
+        if self.choices.one_in(3) {
+            self.server_lives = false;
+            self.codex.die();
+        }
+    }
+
     fn close(&mut self) {
         self.is_connected = false;
         self.codex.events.clear();
@@ -320,6 +369,10 @@ impl Codex {
         }
         self.events.clear();
     }
+}
+
+fn echo(version: Version) -> Echo {
+    if version == Version::V130 { Echo::TextOnly } else { Echo::Ids }
 }
 
 /// What a driver says of a request that came to nothing.

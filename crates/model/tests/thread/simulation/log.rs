@@ -103,9 +103,21 @@ impl Log {
         }
     }
 
+    /// Nothing is on its way any more. Asks that were open are asked again; whoever wrote them down knows that.
+    pub(crate) fn restarted(&mut self) {
+        self.submitted = None;
+        self.reopening = false;
+        self.interrupted.clear();
+        self.interrupted_at = None;
+        self.asks.clear();
+    }
+
+    pub(crate) fn is_over(&self, input: &InputId) -> bool {
+        self.taken.contains_key(input) || self.refused.contains_key(input)
+    }
+
     fn owes(&self, input: &InputId) {
-        let is_over = self.taken.contains_key(input) || self.refused.contains_key(input);
-        assert!(!is_over, "{input} given to codex after its end");
+        assert!(!self.is_over(input), "{input} given to codex after its end");
     }
 
     fn update(&mut self, update: &Update, truth: &Truth) {

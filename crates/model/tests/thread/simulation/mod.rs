@@ -5,6 +5,7 @@ pub(crate) mod caller;
 pub(crate) mod codex;
 pub(crate) mod driver;
 pub(crate) mod log;
+pub(crate) mod restart;
 pub(crate) mod work;
 
 /// The choices that are left.

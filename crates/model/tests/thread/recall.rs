@@ -1,0 +1,236 @@
+//! The driver was gone: the machine is rebuilt from what was told, and goes on as after any broken connection.
+
+use std::time::Duration;
+
+use ostler_model::item::{ItemEnd, MessagePhase};
+use ostler_model::thread::{
+    Deciders, Echo, Effect, IfBusy, InputKind, InputState, Limits, Machine, Recalled,
+    RecalledInput, RecalledPast, RecalledTurn, SaidEnd, SeenInput, SeenState, SeenTurn,
+    ServerWanted, Signal, Update, View, What,
+};
+use ostler_model::usage::{Tokens, Usage};
+use ostler_model::{Interrupter, Moment, TurnEnd};
+
+use crate::rig::{
+    began, besides_end, command, completed, echo_item, end, ends, message, queued, result, says,
+    seen, stops, submit, taken, view,
+};
+
+struct Back {
+    machine: Machine,
+}
+
+impl Back {
+    fn with(echo: Echo, recalled: Recalled) -> (Self, Vec<Effect>) {
+        let now = Moment::from_ms(7);
+        let (machine, effects) = Machine::recalled(Limits::default(), echo, now, recalled);
+        let mut back = Self { machine };
+        back.feed(Signal::Deciders(Deciders::Present));
+        (back, effects)
+    }
+
+    fn feed(&mut self, signal: Signal) -> Vec<Effect> {
+        self.machine.step(Moment::from_ms(8), signal)
+    }
+}
+
+/// A turn `t` of which an input, a message and a command are known.
+fn known_turn() -> RecalledTurn {
+    let turn = || "t".into();
+    let how = ItemEnd::Reported;
+    let told = vec![
+        Update::InputTaken { input: "i".into(), turn: turn() },
+        Update::ItemEnded { turn: turn(), item: echo_item("i"), how },
+        Update::ItemEnded { turn: turn(), item: message("m", "half", MessagePhase::Unmarked), how },
+        Update::Usage { turn: turn(), usage: Usage { calls: 1, ..usage(10) } },
+        Update::ItemBegan { turn: turn(), item: command("c") },
+    ];
+    let elapsed = Duration::from_secs(5);
+    RecalledTurn { told, elapsed, ..RecalledTurn::new("t".into()) }
+}
+
+fn usage(input: u64) -> Usage {
+    let tokens = tokens(input);
+    Usage { turn: tokens, last_call: tokens, thread: tokens, ..Usage::default() }
+}
+
+fn tokens(input: u64) -> Tokens {
+    Tokens { input, ..Tokens::default() }
+}
+
+fn maybe_sent(input: &str) -> RecalledInput {
+    RecalledInput {
+        input: input.into(),
+        kind: InputKind::Message { text: format!("text of {input}") },
+        if_busy: IfBusy::Queue,
+        state: InputState::MaybeSent,
+    }
+}
+
+fn away() -> Effect {
+    let reason = "the driver of the thread was gone".into();
+    Effect::Tell(Update::Disconnected { reason })
+}
+
+fn reconnected() -> Effect {
+    Effect::Tell(Update::Reconnected)
+}
+
+#[test]
+fn a_turn_is_taken_up_and_its_result_is_that_of_the_whole() {
+    let recalled = Recalled { turn: Some(known_turn()), ..Recalled::default() };
+    let (mut back, effects) = Back::with(Echo::Ids, recalled);
+    assert_eq!(effects, [away(), Effect::Reopen { server: ServerWanted::Same }]);
+
+    let active = view(SeenState::Active, vec![seen("t", None, &["i"])]);
+    assert_eq!(back.feed(Signal::Reopened(active)), [reconnected()]);
+    // What was known is not told again, what was open is ended.
+    let again = back.feed(ends("t", message("m", "half", MessagePhase::Unmarked)));
+    assert!(matches!(again.as_slice(), [Effect::Tell(Update::Stray { .. })]), "{again:?}");
+    back.feed(ends("t", command("c")));
+    let (last, thread) = (tokens(20), tokens(30));
+    back.feed(says("t", What::Usage { last, thread, context_window: None }));
+    let result = result(&back.feed(completed("t"))).expect("the turn ends");
+
+    assert_eq!(
+        (result.end, result.inputs, result.final_answer, result.tool_iterations),
+        (TurnEnd::Completed, vec!["i".into()], Some("half".into()), 1)
+    );
+    assert_eq!((result.usage.turn, result.usage.calls), (tokens(30), 2));
+    assert_eq!(result.elapsed_ms, 5_001);
+}
+
+#[test]
+fn what_was_used_by_a_turn_that_nobody_saw_is_taken_from_the_word_at_the_opening() {
+    let recalled = Recalled {
+        inputs: vec![maybe_sent("i")],
+        thread_usage: Some(tokens(10)),
+        ..Recalled::default()
+    };
+    let (mut back, _) = Back::with(Echo::Ids, recalled);
+    let (last, thread) = (tokens(5), tokens(30));
+    back.feed(says("t", What::Usage { last, thread, context_window: None }));
+    let mut over = seen("t", Some(SaidEnd::Completed), &["i"]);
+    over.items = vec![message("m", "done", MessagePhase::Unmarked)];
+    let effects = back.feed(Signal::Reopened(view(SeenState::Idle, vec![over])));
+
+    let result = result(&effects).expect("the turn is told");
+    assert_eq!((result.usage.turn, result.final_answer), (tokens(20), Some("done".into())));
+}
+
+#[test]
+fn an_input_that_is_not_there_is_sent() {
+    let recalled = Recalled { inputs: vec![maybe_sent("i")], ..Recalled::default() };
+    let (mut back, effects) = Back::with(Echo::Ids, recalled);
+    assert_eq!(effects, [away(), Effect::Reopen { server: ServerWanted::Any }]);
+
+    let effects = back.feed(Signal::Reopened(view(SeenState::Idle, Vec::new())));
+    assert_eq!(effects, [reconnected(), queued("i"), submit("i")]);
+}
+
+#[test]
+fn a_turn_that_began_meanwhile_is_told_with_what_is_over_of_it() {
+    let recalled = Recalled { inputs: vec![maybe_sent("i")], ..Recalled::default() };
+    let (mut back, _) = Back::with(Echo::Ids, recalled);
+    // The end of the second message comes as an event as well.
+    let second = message("m2", "two", MessagePhase::Unmarked);
+    back.feed(ends("t", second.clone()));
+    let mut running = seen("t", None, &["i"]);
+    let first = message("m1", "one", MessagePhase::Unmarked);
+    running.items = vec![first.clone(), second.clone()];
+
+    let told = |item| {
+        let how = ItemEnd::Reported;
+        Effect::Tell(Update::ItemEnded { turn: "t".into(), item, how })
+    };
+    assert_eq!(
+        back.feed(Signal::Reopened(view(SeenState::Active, vec![running]))),
+        [reconnected(), began("t"), taken("i", "t"), told(first), told(second)]
+    );
+}
+
+/// Where words are all by which Codex lets an input be known again.
+fn old_and_new(view_of_after: &[&str], past: RecalledPast) -> Vec<Effect> {
+    let words = |turn: &str, texts: &[&str]| SeenTurn {
+        id: turn.into(),
+        end: Some(SaidEnd::Completed),
+        inputs: texts
+            .iter()
+            .map(|text| SeenInput { input: None, text: (*text).to_owned() })
+            .collect(),
+        items: Vec::new(),
+    };
+    let recalled = Recalled {
+        inputs: vec![maybe_sent("i")],
+        after: Some(past.id.clone()),
+        past: vec![past],
+        ..Recalled::default()
+    };
+    let (mut back, _) = Back::with(Echo::TextOnly, recalled);
+    let turns = vec![words("before", &["text of i"]), words("after", view_of_after)];
+    back.feed(Signal::Reopened(View { state: SeenState::Idle, turns }))
+}
+
+#[test]
+fn the_same_words_of_before_are_another_input() {
+    let past = |messages: &[&str], inputs: &[&str]| {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        RecalledPast { id: "after".into(), messages: texts(messages), inputs: texts(inputs) }
+    };
+    let sent_again = [reconnected(), queued("i"), submit("i")];
+
+    assert_eq!(old_and_new(&["text of i"], past(&["text of i"], &[])), sent_again);
+    assert_eq!(old_and_new(&["text of i"], past(&[], &["text of i"])), sent_again);
+    assert_eq!(
+        old_and_new(&["text of i", "text of i"], past(&["text of i"], &["text of i"])),
+        [reconnected(), taken("i", "after")]
+    );
+}
+
+#[test]
+fn an_interrupt_is_said_again_to_a_turn_that_runs_on() {
+    let by = Interrupter::Caller { name: "ann".into() };
+    let recalled = Recalled {
+        turn: Some(known_turn()),
+        interrupted_by: Some(by.clone()),
+        ..Recalled::default()
+    };
+    let (mut back, _) = Back::with(Echo::Ids, recalled);
+
+    let active = view(SeenState::Active, vec![seen("t", None, &["i"])]);
+    assert_eq!(back.feed(Signal::Reopened(active)), [reconnected(), stops("t")]);
+}
+
+#[test]
+fn a_turn_that_was_cancelled_by_a_decision_did_not_die() {
+    let by = "ann".to_owned();
+    let recalled = Recalled {
+        turn: Some(known_turn()),
+        interrupted_by: Some(Interrupter::Decision { by: by.clone() }),
+        ..Recalled::default()
+    };
+    let (mut back, _) = Back::with(Echo::Ids, recalled);
+
+    let over = view(SeenState::Idle, vec![seen("t", Some(SaidEnd::Interrupted), &["i"])]);
+    // Its command may still be told as ended.
+    back.feed(Signal::Reopened(over));
+    let effects = back.feed(ends("t", command("c")));
+    let interrupted = TurnEnd::Interrupted { by: Interrupter::Decision { by } };
+    assert_eq!(end(&effects), Some((interrupted, false)));
+}
+
+/// Only one of a review's two names was told; in the history each stands as a turn.
+#[test]
+fn a_review_is_known_by_both_its_names() {
+    let announced = || seen("t", Some(SaidEnd::Interrupted), &[]);
+    let told = vec![Update::InputTaken { input: "i".into(), turn: "t".into() }];
+    let turn = RecalledTurn { told, ..RecalledTurn::new("t".into()) };
+    let recalled = Recalled { turn: Some(turn), ..Recalled::default() };
+    let (mut back, _) = Back::with(Echo::Ids, recalled);
+
+    let active = view(SeenState::Active, vec![announced(), seen("items", None, &[])]);
+    assert_eq!(back.feed(Signal::Reopened(active)), [reconnected()]);
+    let effects = back.feed(completed("items"));
+    assert_eq!(end(&effects), Some((TurnEnd::Completed, false)));
+    assert_eq!(besides_end(effects), []);
+}
