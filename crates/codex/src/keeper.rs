@@ -32,6 +32,7 @@ pub use detach::detach;
 pub use error::KeeperError;
 pub use folder::{KeeperFolder, KeeperId, SOCKET_PATH_LIMIT_BYTES};
 pub use list::{Condition, Found, find, list};
+pub use log::{LogLimit, RotatingLog, open_private, tail};
 pub use process::{Process, ProcessIdentity};
 pub use record::{Ended, Exit, HowEnded, Record, SCHEMA, State};
 pub use redact::redact;
