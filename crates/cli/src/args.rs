@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 use serde_json::json;
 
-use crate::commands::{codex, completions, config, demo, doctor, keeper, replay, run};
+use crate::commands::{
+    codex, completions, config, daemon, demo, doctor, keeper, replay, run, serve, service,
+};
 use crate::failure::Exit;
 use crate::terminal::Output;
 
@@ -31,6 +33,12 @@ pub(crate) enum Command {
     Config(config::ConfigArguments),
     /// Look whether this machine is fit to run Codex, and say what to do if not
     Doctor(doctor::DoctorArguments),
+    /// Be the daemon, here in the foreground (for a service manager, or to watch it)
+    Serve(serve::ServeArguments),
+    /// The daemon in the background: start, stop, status, restart
+    Daemon(daemon::DaemonArguments),
+    /// Let the user's service manager (systemd) run the daemon
+    Service(service::ServiceArguments),
     /// The keepers: small processes that each own one codex app-server
     Keeper(keeper::KeeperArguments),
     /// Play a recorded conversation again and show its messages
