@@ -43,6 +43,18 @@ pub(crate) fn row<T>(
     Ok(rows.next()?.map(read).transpose()?)
 }
 
+/// Of many tasks one that cannot be read must not hide the others, nor keep a daemon from starting.
+pub(crate) fn readable<T>(found: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error @ StoreError::Unreadable { .. }) => {
+            tracing::error!(%error, "it is left out");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// The bodies in the first column of all rows.
 pub(crate) fn bodies<T: DeserializeOwned>(
     connection: &Connection,

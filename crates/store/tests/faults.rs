@@ -180,13 +180,22 @@ async fn a_torn_page_is_told_by_whoever_reads_it_and_by_the_check() {
 }
 
 #[tokio::test]
-async fn a_row_that_nobody_can_read_is_told_and_the_others_are_not_lost() {
+async fn a_row_that_nobody_can_read_hides_no_other() {
     let place = Place::filled().await;
-    place.sql("UPDATE events SET body = '{}' WHERE seq = 5");
     let store = place.open().unwrap();
-    let read = store.events(&"t1".into(), 0, 2000).await.unwrap_err();
-    assert!(matches!(read, StoreError::Unreadable { what: "event", .. }), "{read}");
-    assert_eq!(store.events(&"t1".into(), 5, 2000).await.unwrap().len(), 995);
+    let new = |id: &str| Write::NewTask { task: Box::new(task(id)), key: None };
+    write(&store, vec![new("t2"), new("t3")]).await;
+    place.sql("UPDATE events SET body = '{\"event\":\"odd\"}' WHERE seq = 5");
+    place.sql("UPDATE tasks SET body = '{}' WHERE id = 't2'");
+
+    let log = store.events(&"t1".into(), 4, 1).await.unwrap();
+    let (name, json) = ("unreadable".to_owned(), "{\"event\":\"odd\"}".to_owned());
+    assert_eq!(log.first().unwrap().event, Event::Notice { name, json, agent: None });
+    let names: Vec<_> =
+        store.unfinished().await.unwrap().into_iter().map(|task| task.id.to_string()).collect();
+    assert_eq!(names, ["t1", "t3"]);
+    let read = store.task(&"t2".into()).await.unwrap_err();
+    assert!(matches!(read, StoreError::Unreadable { what: "task", .. }), "{read}");
 }
 
 #[tokio::test]

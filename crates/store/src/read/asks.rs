@@ -4,7 +4,7 @@ use ostler_model::task::{AskRecord, Intent, Wish};
 use ostler_model::{AskId, Decision, IntentId, TaskId};
 use rusqlite::{Connection, Params};
 
-use super::{after_prefix, bodies, column, limit, parsed};
+use super::{after_prefix, bodies, column, limit, parsed, readable, rows};
 use crate::queries::prepare;
 use crate::{Store, StoreError};
 
@@ -60,7 +60,7 @@ impl Store {
 
     /// All that somebody may still decide, open and parked, oldest first.
     pub async fn undecided_asks(&self) -> Result<Vec<AskRecord>, StoreError> {
-        self.read_asks(UNDECIDED, []).await
+        self.readers.read(|connection| readable_asks(connection, UNDECIDED)).await
     }
 
     pub async fn undecided_asks_of(&self, task: &TaskId) -> Result<Vec<AskRecord>, StoreError> {
@@ -69,7 +69,7 @@ impl Store {
 
     /// All that are not closed: undecided, and decided where Codex may not know yet.
     pub async fn unclosed_asks(&self) -> Result<Vec<AskRecord>, StoreError> {
-        self.read_asks(UNCLOSED, []).await
+        self.readers.read(|connection| readable_asks(connection, UNCLOSED)).await
     }
 
     pub async fn asks_of(&self, task: &TaskId) -> Result<Vec<AskRecord>, StoreError> {
@@ -124,6 +124,13 @@ impl Store {
     }
 }
 
+/// Of all tasks.
+fn readable_asks(connection: &Connection, sql: &'static str) -> Result<Vec<AskRecord>, StoreError> {
+    let bodies = rows(connection, sql, [], |row| row.get::<_, String>(0))?;
+    let asks = bodies.iter().map(|body| readable(parsed(body, "ask")));
+    asks.filter_map(Result::transpose).collect()
+}
+
 fn owed(connection: &Connection, ask: &str) -> Result<Option<Decision>, StoreError> {
     let mut statement = prepare(connection, OWED)?;
     let mut rows = statement.query([ask])?;
@@ -144,7 +151,9 @@ fn open_intents(
     let mut rows = statement.query(key)?;
     let mut intents = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut intent: Intent = parsed(column(row, 0)?, "intent")?;
+        let Some(mut intent) = readable(parsed::<Intent>(column(row, 0)?, "intent"))? else {
+            continue;
+        };
         let secret: Option<String> = row.get(1)?;
         if let (Some(secret), Wish::Answer { decision, .. }) = (secret, &mut intent.wish) {
             *decision = parsed(&secret, "decision")?;

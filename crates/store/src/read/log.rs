@@ -6,7 +6,7 @@ use ostler_model::task::Partial;
 use ostler_model::{Event, ItemId, TaskId, TurnId};
 use rusqlite::{Connection, Row};
 
-use super::{column, limit, parsed, rows};
+use super::{column, limit, parsed, readable, rows};
 use crate::queries::prepare;
 use crate::{Store, StoreError};
 
@@ -90,7 +90,11 @@ fn events(
     let mut rows = statement.query(key)?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
-        let event = parsed(column(row, 2)?, "event")?;
+        let body = column(row, 2)?;
+        // A log has no hole because one record makes no sense to us.
+        let unknown =
+            || Event::Notice { name: "unreadable".to_owned(), json: body.to_owned(), agent: None };
+        let event = readable(parsed(body, "event"))?.unwrap_or_else(unknown);
         events.push(LoggedEvent { seq: row.get(0)?, at: row.get(1)?, event });
     }
     Ok(events)

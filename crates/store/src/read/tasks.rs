@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ostler_model::{Task, TaskId, TaskState};
 use rusqlite::Connection;
 
-use super::{after_prefix, column, limit, parsed, row, rows};
+use super::{after_prefix, column, limit, parsed, readable, row, rows};
 use crate::{Store, StoreError};
 
 pub(crate) const SQL: &[&str] = &[
@@ -155,7 +155,7 @@ pub(super) fn by_numbers(
     numbers: Vec<i64>,
 ) -> Result<Vec<Task>, StoreError> {
     let tasks = numbers.into_iter().map(|number| one(connection, BY_NUMBER, [number]));
-    tasks.filter_map(Result::transpose).collect()
+    tasks.filter_map(|task| readable(task).map(Option::flatten).transpose()).collect()
 }
 
 fn one(
