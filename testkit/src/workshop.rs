@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_engine::{
-    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, PoolSettings, StartTask,
+    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, PoolSettings, PoolWaits,
+    StartTask,
 };
 use ostler_model::task::{AskRecord, DecidedBy, Sandbox, SandboxMode, TaskSettings};
 use ostler_model::{Decision, Event, Input, Task, TaskId, TaskState};
@@ -50,8 +51,11 @@ impl Workshop {
                 keep: Vec::new(),
                 binaries,
                 threads_per_server: 50,
+                memory_per_server: None,
+                open_files_per_server: None,
                 idle_server: Duration::from_secs(300),
                 ready_deadline: start.ready_deadline,
+                waits: PoolWaits::default(),
             },
             running: 8,
             running_per_pool: 8,

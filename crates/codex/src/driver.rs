@@ -111,10 +111,27 @@ impl Driver {
         settings: DriverSettings,
     ) -> Result<(Self, DriverTask), ConnectError> {
         let connection = connector.connect(ServerWanted::Any).await?;
+        Ok(Self::over(connector, connection, settings))
+    }
+
+    /// Connects to the app-server that the connector is at, and to no other.
+    pub async fn join(
+        connector: Arc<dyn Connector>,
+        settings: DriverSettings,
+    ) -> Result<(Self, DriverTask), ConnectError> {
+        let connection = connector.connect(ServerWanted::Same).await?;
+        Ok(Self::over(connector, connection, settings))
+    }
+
+    fn over(
+        connector: Arc<dyn Connector>,
+        connection: Connection,
+        settings: DriverSettings,
+    ) -> (Self, DriverTask) {
         let (commands, queue) = mpsc::channel(QUEUED_COMMANDS);
         let actor = Actor::new(connector, connection, settings, queue);
         let task = tokio::spawn(actor.run());
-        Ok((Self { commands }, DriverTask(task)))
+        (Self { commands }, DriverTask(task))
     }
 
     /// The connection, for calls that concern no thread. It is made again if it is gone.

@@ -143,7 +143,7 @@ impl Dispatcher {
                         break;
                     }
                 }
-                () = self.shared.pool.idle.notified() => self.idle_at = Some(Instant::now()),
+                () = self.shared.pool.wants_look.notified() => self.idle_at = Some(Instant::now()),
                 () = until(next_wake) => self.on_time().await,
             }
             self.serve_line();
@@ -155,6 +155,7 @@ impl Dispatcher {
             // Each writes down what it has; what it tells nobody hears any more.
             while runners.try_recv().is_ok() {}
         }
+        self.shared.pool.close().await;
         result
     }
 
@@ -310,7 +311,7 @@ impl Dispatcher {
 
     async fn on_time(&mut self) {
         if self.idle_at.is_some_and(|at| at <= Instant::now()) {
-            self.idle_at = self.shared.pool.end_idle().await.map(Instant::from_std);
+            self.idle_at = self.shared.pool.look().await.map(Instant::from_std);
         }
         while let Some((at, task)) = self.wakes.first().cloned() {
             if at > now() {

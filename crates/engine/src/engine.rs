@@ -74,6 +74,19 @@ pub struct Started {
     pub is_known: bool,
 }
 
+/// An app-server that serves tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppServerShown {
+    pub keeper: Option<String>,
+    pub codex_version: String,
+    pub codex_home: String,
+    pub threads: usize,
+    /// The only task that it is for.
+    pub isolated_for: Option<TaskId>,
+    /// It takes no further thread, and is replaced when those in it are closed.
+    pub is_full: bool,
+}
+
 /// An answer of a person, or of a program that may decide.
 #[derive(Debug, Clone)]
 pub struct Answer {
@@ -103,8 +116,8 @@ impl Engine {
         let (to_dispatcher, runners) = mpsc::channel(QUEUED_WORDS);
         let (doors, wants) = mpsc::channel(QUEUED_WORDS);
         let shared = Arc::new(Shared {
+            pool: Arc::new(Pool::new(settings.pool, store.clone())),
             store,
-            pool: Pool::new(settings.pool),
             hub: Hub::new(),
             rules: RwLock::new(Arc::new(RuleSet::new(rules))),
             approver: settings.approver,
@@ -142,13 +155,18 @@ impl Engine {
         }
         start::check(&wish, &self.allowed)?;
         // Which Codex it is stays so for good: a thread must not go back to an older one.
-        let kind = self.shared.pool.kind(&wish.settings).await.map_err(Refusal::Codex)?;
+        let pool = &self.shared.pool;
+        let kind = match &wish.forked_from {
+            None => pool.admit(&wish.settings).await,
+            Some(_) => pool.kind_now(&wish.settings).await,
+        };
+        let kind = kind.map_err(Refusal::Codex)?;
         let key = wish
             .key
             .as_ref()
             .map(|key| StartKey { key: format!("{}\n{key}", wish.by), digest: wish.digest() });
         let StartTask { mut settings, input, by, forked_from, id, .. } = wish;
-        settings.codex.version = Some(kind.version);
+        settings.codex.version = Some(kind.version.to_string());
         let (task, batch) = new_task(settings, input, by, forked_from, id, key);
         match self.shared.store.commit(batch).await? {
             Committed::Known(task) => Ok(Started { task, is_known: true }),
@@ -261,13 +279,18 @@ impl Engine {
         self.shared.rules()
     }
 
-    /// The app-servers that run for tasks: keeper, version, threads in it.
-    pub fn app_servers(&self) -> Vec<(Option<String>, String, usize)> {
-        let servers = self.shared.pool.servers();
-        servers
-            .iter()
-            .map(|server| (server.keeper(), server.version.clone(), server.seats()))
-            .collect()
+    /// The app-servers that run for tasks.
+    pub fn app_servers(&self) -> Vec<AppServerShown> {
+        let servers = self.shared.pool.servers().into_iter();
+        let shown = servers.map(|server| AppServerShown {
+            keeper: server.keeper().map(|keeper| keeper.as_str().to_owned()),
+            codex_version: server.version.to_string(),
+            codex_home: server.home.display().to_string(),
+            threads: server.seats(),
+            isolated_for: server.isolated_for().cloned(),
+            is_full: server.is_retired(),
+        });
+        shown.collect()
     }
 
     async fn find(&self, task: &TaskId) -> Result<Task, Refusal> {

@@ -19,12 +19,14 @@ mod start;
 mod translate;
 
 pub use approver::{Approver, kind_name};
-pub use engine::{Answer, Engine, EngineSettings, EngineTask, Started, fork_of, fresh_task_id};
+pub use engine::{
+    Answer, AppServerShown, Engine, EngineSettings, EngineTask, Started, fork_of, fresh_task_id,
+};
 pub use hub::{Changed, News};
 pub use ostler_store::{
     Cursor, LoggedEvent, Retention, Store, StoreError, SweepReport, TaskFilter,
 };
-pub use pool::{Binaries, PoolSettings};
+pub use pool::{Binaries, PoolSettings, PoolWaits};
 pub use refusal::{Problem, Refusal};
 pub use runner::{AnswerError, Reach, Remembering};
 pub use start::{Allowed, StartTask};

@@ -3,34 +3,40 @@
 //! One app-server serves many threads: a hundred in one process take a tenth of the memory of a hundred processes. They are
 //! shared by those who want the same Codex on the same home with the same environment, up to a bound; then another one is
 //! started. Nobody's app-server is ended here but our own, which are known by what their record says they are for.
+//!
+//! Start reading at [`Pool::seat`]; `start` brings up a new one on a home that is free for its version (`homes`), `adopt`
+//! takes up those of an earlier daemon, `tidy` ends those that are not needed any more.
 
+mod adopt;
 mod binaries;
+mod homes;
+mod kind;
 mod server;
+mod start;
+mod tidy;
 
 pub use binaries::Binaries;
+pub(crate) use kind::Kind;
 pub(crate) use server::{Seat, Server};
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use ostler_codex::driver::{Driver, DriverSettings, KeeperConnector};
-use ostler_codex::keeper::environment::EnvironmentRule;
-use ostler_codex::keeper::{self, Condition, Found, StartKeeper, StopMode};
-use ostler_codex::peer::PeerSettings;
+use ostler_codex::protocol::CodexVersion;
 use ostler_model::task::TaskSettings;
 use ostler_model::{Failure, FailureClass, TaskId};
-use sha2::{Digest, Sha256};
-use tokio::sync::Notify;
+use ostler_store::Store;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-/// The first word of what our keepers are for; the digest of their kind follows.
-const PURPOSE: &str = "tasks";
-
-/// How an ended keeper's last words are kept for whoever wants to know why.
-const REMAINS: Duration = Duration::from_secs(60 * 60);
+use homes::Homes;
+use kind::Purpose;
+use tidy::Tidying;
 
 /// What the pool is given once.
 #[derive(Debug, Clone)]
@@ -45,234 +51,230 @@ pub struct PoolSettings {
     pub keep: Vec<String>,
     pub binaries: Binaries,
     pub threads_per_server: usize,
+    /// An app-server whose Codex has more takes no further thread, and is replaced when those in it are closed. In bytes.
+    pub memory_per_server: Option<u64>,
+    pub open_files_per_server: Option<u64>,
     /// How long an app-server without threads is kept.
     pub idle_server: Duration,
     pub ready_deadline: Duration,
+    pub waits: PoolWaits,
 }
 
-#[derive(Debug)]
+/// How long the pool waits for what may never come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolWaits {
+    /// For an app-server of an earlier daemon to answer; one that does not is ended. Only the tasks in it wait.
+    pub adoption: Duration,
+    /// For the app-servers of another version to leave a home.
+    pub home: Duration,
+}
+
+impl Default for PoolWaits {
+    /// Codex needs milliseconds to answer, and some seconds on a machine that has just come up. Turns usually end within
+    /// minutes; a task that must wait for longer than that says so.
+    fn default() -> Self {
+        Self { adoption: Duration::from_secs(30), home: Duration::from_secs(10 * 60) }
+    }
+}
+
 pub(crate) struct Pool {
     settings: PoolSettings,
-    servers: Mutex<Vec<Arc<Server>>>,
-    /// Held while a shared app-server is looked for or started: two tasks must not start one each.
-    making: tokio::sync::Mutex<()>,
-    /// Told when an app-server has lost its last thread.
-    pub(crate) idle: Arc<Notify>,
+    store: Store,
+    state: Mutex<State>,
+    homes: Homes,
+    /// Told whenever somebody who waits may find things otherwise than before.
+    changed: watch::Sender<()>,
+    /// Told when [`Pool::look`] is wanted.
+    pub(crate) wants_look: Arc<Notify>,
+    /// What runs beside.
+    works: TaskTracker,
+    stop: CancellationToken,
 }
 
-/// What two tasks must have in common to share an app-server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kind {
-    codex: PathBuf,
-    pub(crate) version: String,
-    pub(crate) home: Option<String>,
-    /// Of all this, and of what Codex sees of the environment.
-    pub(crate) digest: String,
+#[derive(Debug, Default)]
+struct State {
+    servers: Vec<Arc<Server>>,
+    /// Keepers of an earlier daemon that have not answered yet.
+    arriving: HashMap<String, Purpose>,
+    /// Keepers that are being ended.
+    ending: HashSet<String>,
+    /// By digest; held while a shared app-server is looked for or started: two tasks must not start one each.
+    making: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
+    tidying: Tidying,
 }
 
 impl Pool {
-    pub(crate) fn new(settings: PoolSettings) -> Self {
+    pub(crate) fn new(settings: PoolSettings, store: Store) -> Self {
+        let (changed, _) = watch::channel(());
         Self {
             settings,
-            servers: Mutex::default(),
-            making: tokio::sync::Mutex::default(),
-            idle: Arc::default(),
+            store,
+            state: Mutex::default(),
+            homes: Homes::new(changed.clone()),
+            changed,
+            wants_look: Arc::default(),
+            works: TaskTracker::new(),
+            stop: CancellationToken::new(),
         }
     }
 
-    /// Which app-servers a task may be in.
-    pub(crate) async fn kind(&self, settings: &TaskSettings) -> Result<Kind, Failure> {
+    /// Which Codex a new task runs on. One that is older than what its home was used with is refused.
+    pub(crate) async fn admit(&self, settings: &TaskSettings) -> Result<Kind, Failure> {
+        let kind = self.kind(settings, settings.codex.version.as_deref()).await?;
+        match self.pin(&kind.home).await? {
+            Some(pin) if pin > kind.version => Err(too_old(&kind, &pin)),
+            _ => Ok(kind),
+        }
+    }
+
+    /// Which Codex a task goes on with: its own, or the newer one that its home has been used with since.
+    pub(crate) async fn kind_now(&self, settings: &TaskSettings) -> Result<Kind, Failure> {
         let wanted = settings.codex.version.as_deref();
-        let (codex, version) = self.settings.binaries.find(wanted).await?;
-        let home = settings.codex.home.clone();
-        let mut hash = Sha256::new();
-        for part in [&version, home.as_deref().unwrap_or_default()] {
-            hash.update(part.len().to_le_bytes());
-            hash.update(part);
+        let home = self.home(settings);
+        let pin = self.pin(&home).await?;
+        let is_older = |wanted: &str| {
+            let wanted = CodexVersion::parse(wanted);
+            pin.as_ref().is_some_and(|pin| wanted.is_some_and(|wanted| *pin > wanted))
+        };
+        match (&pin, wanted) {
+            (Some(pin), Some(wanted)) if is_older(wanted) => {
+                self.kind(settings, Some(&pin.to_string())).await
+            }
+            _ => self.admit(settings).await,
         }
-        for name in &self.settings.keep {
-            hash.update(name.len().to_le_bytes());
-            hash.update(name);
-            let value = self.settings.environment.iter().find(|(known, _)| known == name.as_str());
-            hash.update(value.map(|(_, value)| value.as_encoded_bytes()).unwrap_or_default());
-        }
-        let digest: String =
-            hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Kind { codex, version, home, digest })
     }
 
     /// A place for a thread: in the app-server that it was in if that lives, or else in any of its kind.
     pub(crate) async fn seat(
-        &self,
+        self: &Arc<Self>,
         task: &TaskId,
         settings: &TaskSettings,
         before: Option<&str>,
     ) -> Result<Seat, Failure> {
-        if let Some(seat) = before.and_then(|keeper| self.seat_in(keeper)) {
+        let deadline = Instant::now() + self.settings.waits.home;
+        // One that is being joined or ended will be known for what it is in a moment.
+        self.wait_until(deadline, |state| !state.is_unclear(task, before)).await?;
+        if let Some(seat) = self.own_seat(task, before) {
             return Ok(seat);
         }
-        let kind = self.kind(settings).await?;
+        let kind = self.kind_now(settings).await?;
         if settings.isolate {
-            let server = self.start(kind, Some(task.clone())).await?;
-            return Ok(self.take(server));
+            return self.start(&kind, Some(task.clone()), deadline).await;
         }
-        let _making = self.making.lock().await;
-        if let Some(seat) = self.free_seat(&kind) {
-            return Ok(seat);
-        }
-        let server = self.start(kind, None).await?;
-        Ok(self.take(server))
-    }
-
-    /// Keepers that an earlier daemon left: those that live are used again, the others are ended for good.
-    pub(crate) async fn adopt(&self) {
-        let found = match keeper::list(&self.settings.keepers) {
-            Ok(found) => found,
-            Err(error) => return tracing::error!(%error, "the keepers cannot be listed"),
+        let making = self.making(&kind.digest);
+        let Ok(_making) = timeout_at(deadline, making.lock()).await else {
+            return Err(self.still_occupied(&kind));
         };
-        for found in found {
-            let Some(purpose) = found.record.as_ref().and_then(|record| record.purpose.clone())
-            else {
-                continue;
-            };
-            let Some(digest) = purpose.strip_prefix(PURPOSE).map(str::trim) else { continue };
-            let lives = matches!(found.condition, Condition::Running | Condition::KeeperDead);
-            let adopted = match lives {
-                true => self.join(&found, digest).await,
-                false => Err(Failure::new(FailureClass::ServerGone, "it does not run")),
-            };
-            if let Err(failure) = adopted {
-                tracing::warn!(keeper = %found.id(), reason = %failure.message, "a keeper is not used again");
-                end(&found).await;
-            }
+        self.wait_until(deadline, |state| !state.may_arrive(&kind.digest)).await?;
+        match self.free_seat(&kind) {
+            Some(seat) => Ok(seat),
+            None => self.start(&kind, None, deadline).await,
         }
-        self.sweep_remains();
-    }
-
-    /// Ends the app-servers that nobody has used for long. Says when to look again.
-    pub(crate) async fn end_idle(&self) -> Option<Instant> {
-        let now = Instant::now();
-        let patience = self.settings.idle_server;
-        let over: Vec<Arc<Server>> = {
-            let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-            let (over, kept) = servers.drain(..).partition(|server| {
-                server.idle_since().is_some_and(|since| now >= since + patience)
-            });
-            *servers = kept;
-            over
-        };
-        for server in over {
-            if let Some(found) = self.find(&server) {
-                end(&found).await;
-            }
-        }
-        self.sweep_remains();
-        let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-        servers.iter().filter_map(|server| server.idle_since()).min().map(|since| since + patience)
     }
 
     pub(crate) fn servers(&self) -> Vec<Arc<Server>> {
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state().servers.clone()
     }
 
-    fn seat_in(&self, keeper: &str) -> Option<Seat> {
-        let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-        let server = servers.iter().find(|server| server.keeper().as_deref() == Some(keeper))?;
-        Some(Seat::take(server.clone(), self.idle.clone()))
+    async fn kind(&self, settings: &TaskSettings, wanted: Option<&str>) -> Result<Kind, Failure> {
+        let (codex, version) = self.settings.binaries.find(wanted).await?;
+        let version = CodexVersion::parse(&version).ok_or_else(|| {
+            Failure::new(FailureClass::BadRequest, format!("{version:?} is no Codex version"))
+        })?;
+        let home = settings.codex.home.as_ref().map(PathBuf::from);
+        let PoolSettings { environment, keep, .. } = &self.settings;
+        Ok(Kind::new(codex, version, home, environment, keep))
+    }
+
+    fn home(&self, settings: &TaskSettings) -> PathBuf {
+        let given = settings.codex.home.as_ref().map(PathBuf::from);
+        kind::canonical(&kind::named_home(given.as_deref(), &self.settings.environment))
+    }
+
+    fn own_seat(&self, task: &TaskId, before: Option<&str>) -> Option<Seat> {
+        let state = self.state();
+        let is_before = |server: &&Arc<Server>| {
+            before.is_some_and(|keeper| server.is_in(keeper))
+                && server.isolated_for().is_none_or(|only| only == task)
+        };
+        let is_own = |server: &&Arc<Server>| server.isolated_for() == Some(task);
+        let server = state.servers.iter().find(is_before);
+        let server = server.or_else(|| state.servers.iter().find(is_own))?;
+        Some(Seat::take(server.clone(), self.wants_look.clone()))
     }
 
     fn free_seat(&self, kind: &Kind) -> Option<Seat> {
-        let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        // A newer Codex waits for the home: it must become empty.
+        if self.homes.is_claimed_over(&kind.home, &kind.version) {
+            return None;
+        }
+        let state = self.state();
         let fits = |server: &&Arc<Server>| {
-            server.digest == kind.digest
-                && !server.is_isolated
+            server.purpose.digest == kind.digest
+                && server.isolated_for().is_none()
+                && !server.is_retired()
                 && server.seats() < self.settings.threads_per_server
         };
         // The fullest one that has room, so that the others can become idle.
-        let server = servers.iter().filter(fits).max_by_key(|server| server.seats())?;
-        Some(Seat::take(server.clone(), self.idle.clone()))
+        let server = state.servers.iter().filter(fits).max_by_key(|server| server.seats())?;
+        Some(Seat::take(server.clone(), self.wants_look.clone()))
     }
 
-    /// The seat is taken before anybody else sees the server, so that it is never idle in between.
-    fn take(&self, server: Server) -> Seat {
-        let server = Arc::new(server);
-        let seat = Seat::take(server.clone(), self.idle.clone());
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).push(server);
-        seat
+    fn making(&self, digest: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut state = self.state();
+        state.making.retain(|_, making| Arc::strong_count(making) > 1);
+        state.making.entry(digest.to_owned()).or_default().clone()
     }
 
-    async fn start(&self, kind: Kind, isolated_for: Option<TaskId>) -> Result<Server, Failure> {
-        let connector = self.connector(&kind);
-        let is_isolated = isolated_for.is_some();
-        drive(connector, kind.digest, kind.version, is_isolated).await
-    }
-
-    async fn join(&self, found: &Found, digest: &str) -> Result<(), Failure> {
-        let Some(record) = found.record.as_ref() else { return Ok(()) };
-        let version = record.codex_version.clone().unwrap_or_default();
-        let kind = Kind {
-            codex: record.codex_path.clone(),
-            version: version.clone(),
-            home: record.codex_home.as_ref().map(|home| home.display().to_string()),
-            digest: digest.to_owned(),
-        };
-        let connector = self.connector(&kind).at(found.id().clone());
-        let server = drive(connector, digest.to_owned(), version, false).await?;
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(server));
-        Ok(())
-    }
-
-    fn connector(&self, kind: &Kind) -> KeeperConnector {
-        let start = StartKeeper {
-            root: self.settings.keepers.clone(),
-            program: self.settings.program.clone(),
-            codex: kind.codex.clone(),
-            codex_version: Some(kind.version.clone()),
-            environment: self.settings.environment.clone(),
-            environment_rule: EnvironmentRule {
-                codex_home: kind.home.clone().map(PathBuf::from),
-                keep: self.settings.keep.clone(),
-                ..EnvironmentRule::default()
-            },
-            purpose: Some(format!("{PURPOSE} {}", kind.digest)),
-            extra_arguments: Vec::new(),
-            ready_deadline: self.settings.ready_deadline,
-        };
-        KeeperConnector::new(start, PeerSettings::default())
-    }
-
-    fn find(&self, server: &Server) -> Option<Found> {
-        keeper::find(&self.settings.keepers, &server.keeper()?).ok()
-    }
-
-    fn sweep_remains(&self) {
-        if let Err(error) = keeper::sweep(&self.settings.keepers, REMAINS, Timestamp::now()) {
-            tracing::warn!(%error, "the remains of keepers are left");
+    async fn wait_until(
+        &self,
+        deadline: Instant,
+        is_so: impl Fn(&State) -> bool,
+    ) -> Result<(), Failure> {
+        let mut changed = self.changed.subscribe();
+        loop {
+            if is_so(&self.state()) {
+                return Ok(());
+            }
+            if timeout_at(deadline, changed.changed()).await.is_err() {
+                let message = "the app-server of this task neither answers nor ends; try again";
+                return Err(Failure::new(FailureClass::Busy, message));
+            }
         }
     }
-}
 
-async fn drive(
-    connector: KeeperConnector,
-    digest: String,
-    version: String,
-    is_isolated: bool,
-) -> Result<Server, Failure> {
-    let connector = Arc::new(connector);
-    // Codex lives where we live.
-    let settings = DriverSettings { time_zone: TimeZone::system(), ..DriverSettings::default() };
-    let started = Driver::start(connector.clone(), settings).await;
-    let (driver, task) = started.map_err(|error| Failure {
-        evidence: error.evidence.clone(),
-        ..Failure::new(FailureClass::ServerGone, error.message)
-    })?;
-    Ok(Server::new(driver, task, connector, digest, version, is_isolated))
-}
-
-/// Nothing of it may be left; if it does not end, that is said, and the next daemon tries again.
-async fn end(found: &Found) {
-    let stopped = keeper::stop(found, StopMode::Now).await;
-    if let Err(error) = stopped.map(drop).and_then(|()| keeper::remove(found)) {
-        tracing::error!(%error, keeper = %found.id(), "an app-server could not be ended");
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn tell_changed(&self) {
+        self.changed.send_replace(());
+    }
+}
+
+impl State {
+    /// Whether it is not known yet what becomes of the app-server of this task.
+    fn is_unclear(&self, task: &TaskId, before: Option<&str>) -> bool {
+        let is_moving =
+            |keeper: &str| self.arriving.contains_key(keeper) || self.ending.contains(keeper);
+        before.is_some_and(is_moving)
+            || self.arriving.values().any(|purpose| purpose.isolated_for.as_ref() == Some(task))
+    }
+
+    /// Whether a shared app-server of this kind may be there in a moment.
+    fn may_arrive(&self, digest: &str) -> bool {
+        let mut arriving = self.arriving.values();
+        arriving.any(|purpose| purpose.digest == digest && purpose.isolated_for.is_none())
+    }
+}
+
+fn too_old(kind: &Kind, pin: &CodexVersion) -> Failure {
+    let (home, version) = (kind.home.display(), &kind.version);
+    Failure::new(
+        FailureClass::BadRequest,
+        format!(
+            "the Codex home {home} was used with Codex {pin}, and the older Codex {version} may destroy what is in it; \
+             use Codex {pin} or a newer one, or another home"
+        ),
+    )
 }

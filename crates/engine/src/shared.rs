@@ -16,7 +16,7 @@ use crate::pool::Pool;
 
 pub(crate) struct Shared {
     pub(crate) store: Store,
-    pub(crate) pool: Pool,
+    pub(crate) pool: Arc<Pool>,
     pub(crate) hub: Hub,
     pub(crate) rules: RwLock<Arc<RuleSet>>,
     pub(crate) approver: Option<Approver>,

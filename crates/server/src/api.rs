@@ -254,7 +254,12 @@ pub struct RuleRemoved {
 pub struct AppServer {
     pub keeper: Option<String>,
     pub codex_version: String,
+    pub codex_home: String,
     pub threads: usize,
+    /// The only task that it is for.
+    pub isolated_for: Option<TaskId>,
+    /// It takes no further thread, and is replaced when those in it are closed.
+    pub is_full: bool,
 }
 
 /// One line of `GET /v1/changes`.

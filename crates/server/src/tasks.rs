@@ -251,7 +251,14 @@ async fn app_servers(State(office): State<Arc<Office>>) -> Json<Vec<AppServer>> 
     let servers = office.engine.app_servers().into_iter();
     Json(
         servers
-            .map(|(keeper, codex_version, threads)| AppServer { keeper, codex_version, threads })
+            .map(|shown| AppServer {
+                keeper: shown.keeper,
+                codex_version: shown.codex_version,
+                codex_home: shown.codex_home,
+                threads: shown.threads,
+                isolated_for: shown.isolated_for,
+                is_full: shown.is_full,
+            })
             .collect(),
     )
 }

@@ -130,6 +130,7 @@ fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
             environment_rule,
             purpose: None,
             extra_arguments: overrides.flat_map(|setting| ["-c".to_owned(), setting]).collect(),
+            open_files: None,
             ready_deadline: READY_DEADLINE,
         });
         started.await.map_err(Failure::from)

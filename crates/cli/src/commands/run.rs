@@ -63,6 +63,7 @@ async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failu
         },
         purpose: None,
         extra_arguments: Vec::new(),
+        open_files: None,
         ready_deadline: READY_DEADLINE,
     };
     let peer = PeerSettings { tap: log.as_ref().map(WireLog::tap), ..PeerSettings::default() };

@@ -71,6 +71,7 @@ async fn a_program_that_never_listens_is_ended_at_the_deadline() {
         environment_rule: EnvironmentRule::default(),
         purpose: None,
         extra_arguments: Vec::new(),
+        open_files: None,
         ready_deadline: Duration::from_secs(2),
     };
     let error = start(request).await.unwrap_err();

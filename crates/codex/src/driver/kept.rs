@@ -1,10 +1,11 @@
 //! Connections to an app-server under a keeper, which outlives us.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use ostler_model::thread::ServerWanted;
+use tokio::sync::Notify;
 
 use super::connector::{ConnectError, Connection, Connector, hello};
 use crate::app_server::AppServer;
@@ -18,17 +19,24 @@ pub struct KeeperConnector {
     start: StartKeeper,
     settings: PeerSettings,
     keeper: Mutex<Option<KeeperId>>,
+    /// Told whenever there is another keeper than before.
+    replaced: Arc<Notify>,
 }
 
 impl KeeperConnector {
     /// A keeper is started at the first connection.
     pub fn new(start: StartKeeper, settings: PeerSettings) -> Self {
-        Self { start, settings, keeper: Mutex::new(None) }
+        Self { start, settings, keeper: Mutex::new(None), replaced: Arc::default() }
     }
 
     /// Goes to a keeper that runs already.
     pub fn at(self, keeper: KeeperId) -> Self {
         Self { keeper: Mutex::new(Some(keeper)), ..self }
+    }
+
+    /// Tells whenever there is another keeper than before.
+    pub fn telling(self, replaced: Arc<Notify>) -> Self {
+        Self { replaced, ..self }
     }
 
     /// The keeper of the last connection.
@@ -37,9 +45,7 @@ impl KeeperConnector {
     }
 
     async fn connect_to(&self, wanted: ServerWanted) -> Result<Connection, ConnectError> {
-        if let (Some(id), ServerWanted::Fresh) = (self.keeper(), wanted) {
-            self.end(&id).await?;
-        } else if let Some(id) = self.keeper() {
+        if let Some(id) = self.keeper().filter(|_| wanted != ServerWanted::Fresh) {
             let found = self.find(&id);
             match found {
                 Some(found) if is_alive(&found.condition) => {
@@ -57,9 +63,14 @@ impl KeeperConnector {
                 _ => {}
             }
         }
+        if let Some(id) = self.keeper() {
+            // It does not answer, or is dead and may have left something behind.
+            self.end(&id).await?;
+        }
         let record = keeper::start(self.start.clone()).await;
         let record = record.map_err(|error| self.error(error.to_string()))?;
         *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.id.clone());
+        self.replaced.notify_one();
         match self.find(&record.id) {
             Some(found) => self.greet(found.folder.socket()).await,
             None => Err(self.error("the keeper's folder is gone".to_owned())),

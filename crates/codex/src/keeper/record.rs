@@ -44,6 +44,9 @@ pub struct Record {
     /// Names of the starter's variables that Codex does not get.
     #[serde(default)]
     pub withheld_variables: Vec<String>,
+    /// How many files Codex may have open, if that was asked for.
+    #[serde(default)]
+    pub open_files: Option<u64>,
     #[serde(default)]
     pub keeper: Option<ProcessIdentity>,
     #[serde(default)]
@@ -203,6 +206,7 @@ mod tests {
             purpose: None,
             extra_arguments: Vec::new(),
             withheld_variables: Vec::new(),
+            open_files: None,
             keeper: None,
             codex: None,
             control_group: None,

@@ -19,6 +19,7 @@ use super::error::KeeperError;
 use super::folder::{KeeperFolder, usable};
 use super::group::{self, ControlGroup};
 use super::log::{CODEX_LOG, KEEPER_LOG, RotatingLog};
+use super::open_files;
 use super::process::{ProcessIdentity, ProcessTable};
 use super::record::{Ended, Exit, HowEnded, Record, State};
 use super::tree::{END_DEADLINE, LOOK_AGAIN};
@@ -125,6 +126,7 @@ impl<'a> Keeper<'a> {
             .stdout(writer)
             .stderr(same_writer)
             .process_group(0);
+        self.limit_open_files();
         self.enter_group();
         let spawned = command.spawn();
         self.leave_group();
@@ -270,6 +272,21 @@ impl<'a> Keeper<'a> {
         self.record.state = State::Ended;
         self.say(&format!("done, {leftovers} left-over processes ended"));
         self.save_or_say();
+    }
+
+    /// Codex inherits it from us.
+    fn limit_open_files(&mut self) {
+        let Some(wanted) = self.record.open_files else { return };
+        match open_files::limit(wanted) {
+            Ok(given) if given == wanted => {}
+            Ok(given) => self
+                .record
+                .notes
+                .push(format!("{wanted} open files were asked for, the system allows {given}")),
+            Err(error) => {
+                self.record.notes.push(format!("the limit of open files cannot be set: {error}"))
+            }
+        }
     }
 
     fn enter_group(&mut self) {

@@ -53,6 +53,9 @@ pub struct StartKeeper {
     pub purpose: Option<String>,
     /// After `codex app-server`, e.g. `-c key=value`. Every user of the machine can read them: never a secret.
     pub extra_arguments: Vec<String>,
+    /// How many files Codex, and each command of it, may have open. Lowered to what the system allows; without it the
+    /// starter's own limit holds.
+    pub open_files: Option<u64>,
     /// How long codex may take until it listens.
     pub ready_deadline: Duration,
 }
@@ -136,6 +139,7 @@ fn first_record(
         purpose: request.purpose.clone(),
         extra_arguments: request.extra_arguments.clone(),
         withheld_variables: withheld.collect(),
+        open_files: request.open_files,
         keeper: None,
         codex: None,
         control_group: None,

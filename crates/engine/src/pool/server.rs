@@ -1,53 +1,78 @@
 //! One app-server of the pool, and the places in it.
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use ostler_codex::driver::{Driver, DriverTask, KeeperConnector};
+use ostler_codex::keeper::KeeperId;
+use ostler_codex::protocol::CodexVersion;
+use ostler_model::TaskId;
 use tokio::sync::Notify;
+
+use super::homes::Tenancy;
+use super::kind::Purpose;
 
 #[derive(Debug)]
 pub(crate) struct Server {
-    driver: Driver,
+    pub(super) driver: Driver,
     /// Ends with the last clone of the driver.
-    _task: DriverTask,
-    connector: Arc<KeeperConnector>,
-    pub(crate) digest: String,
-    pub(crate) version: String,
-    pub(crate) is_isolated: bool,
-    use_: Mutex<Use>,
+    pub(super) _task: DriverTask,
+    pub(super) connector: Arc<KeeperConnector>,
+    pub(super) purpose: Purpose,
+    pub(crate) version: CodexVersion,
+    pub(crate) home: PathBuf,
+    /// Given up when nothing of the app-server is left.
+    pub(super) _tenancy: Tenancy,
+    pub(super) is_retired: AtomicBool,
+    pub(super) use_: Mutex<Use>,
 }
 
 #[derive(Debug)]
-struct Use {
+pub(super) struct Use {
     seats: usize,
     idle_since: Option<Instant>,
+    /// The keeper that the store knows of.
+    pub(super) noted: Option<KeeperId>,
+}
+
+impl Use {
+    pub(super) fn none() -> Mutex<Self> {
+        Mutex::new(Self { seats: 0, idle_since: Some(Instant::now()), noted: None })
+    }
 }
 
 impl Server {
-    pub(super) fn new(
-        driver: Driver,
-        task: DriverTask,
-        connector: Arc<KeeperConnector>,
-        digest: String,
-        version: String,
-        is_isolated: bool,
-    ) -> Self {
-        let use_ = Mutex::new(Use { seats: 0, idle_since: Some(Instant::now()) });
-        Self { driver, _task: task, connector, digest, version, is_isolated, use_ }
-    }
-
     /// The one that it is in now: a driver that lost its Codex starts another one.
-    pub(crate) fn keeper(&self) -> Option<String> {
-        self.connector.keeper().map(|keeper| keeper.as_str().to_owned())
+    pub(crate) fn keeper(&self) -> Option<KeeperId> {
+        self.connector.keeper()
     }
 
     pub(crate) fn seats(&self) -> usize {
         self.use_.lock().unwrap_or_else(PoisonError::into_inner).seats
     }
 
+    pub(crate) fn isolated_for(&self) -> Option<&TaskId> {
+        self.purpose.isolated_for.as_ref()
+    }
+
+    /// Takes no further thread, and is ended when those in it are closed.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.is_retired.load(Ordering::Relaxed)
+    }
+
+    /// False if it was before.
+    pub(super) fn retire(&self) -> bool {
+        !self.is_retired.swap(true, Ordering::Relaxed)
+    }
+
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.use_.lock().unwrap_or_else(PoisonError::into_inner).idle_since
+    }
+
+    pub(super) fn is_in(&self, keeper: &str) -> bool {
+        self.keeper().is_some_and(|ours| ours.as_str() == keeper)
     }
 }
 
@@ -55,16 +80,16 @@ impl Server {
 #[derive(Debug)]
 pub(crate) struct Seat {
     server: Arc<Server>,
-    idle: Arc<Notify>,
+    wants_look: Arc<Notify>,
 }
 
 impl Seat {
-    pub(super) fn take(server: Arc<Server>, idle: Arc<Notify>) -> Self {
+    pub(super) fn take(server: Arc<Server>, wants_look: Arc<Notify>) -> Self {
         let mut used = server.use_.lock().unwrap_or_else(PoisonError::into_inner);
         used.seats += 1;
         used.idle_since = None;
         drop(used);
-        Self { server, idle }
+        Self { server, wants_look }
     }
 
     pub(crate) fn driver(&self) -> &Driver {
@@ -72,11 +97,11 @@ impl Seat {
     }
 
     pub(crate) fn keeper(&self) -> Option<String> {
-        self.server.keeper()
+        self.server.keeper().map(|keeper| keeper.as_str().to_owned())
     }
 
-    pub(crate) fn version(&self) -> &str {
-        &self.server.version
+    pub(crate) fn version(&self) -> String {
+        self.server.version.to_string()
     }
 }
 
@@ -86,7 +111,7 @@ impl Drop for Seat {
         used.seats = used.seats.saturating_sub(1);
         if used.seats == 0 {
             used.idle_since = Some(Instant::now());
-            self.idle.notify_one();
+            self.wants_look.notify_one();
         }
     }
 }

@@ -54,10 +54,10 @@ impl Runner {
                 let task = self.machine.task_mut();
                 task.thread = Some(thread.id().clone());
                 task.keeper.clone_from(&keeper);
-                task.codex_version = Some(seat.version().to_owned());
+                task.codex_version = Some(seat.version());
                 let placed = Event::Placed {
                     keeper: keeper.unwrap_or_default(),
-                    codex_version: seat.version().to_owned(),
+                    codex_version: seat.version(),
                     thread: thread.id().clone(),
                 };
                 self.log.event(now(), placed);

@@ -89,6 +89,7 @@ impl Stage {
             },
             purpose: None,
             extra_arguments: Vec::new(),
+            open_files: None,
             ready_deadline: READY_DEADLINE,
         })
     }
