@@ -13,7 +13,7 @@ use crate::daemon::Daemon;
 use crate::name;
 use crate::people::People;
 
-pub async fn tasks(daemon: &Daemon, stage: &Stage, people: &People<'_>) {
+pub(crate) async fn tasks(daemon: &Daemon, stage: &Stage, people: &People<'_>) {
     for (number, task) in &people.started {
         let mut client = daemon.client().await.unwrap();
         let detail: TaskDetail = client.get(&format!("/v1/tasks/{task}")).await.unwrap();
@@ -97,7 +97,7 @@ fn states_follow(task: &str, log: &[Event]) {
 }
 
 /// Each prompt stands once in its thread, and was answered from its beginning once.
-pub fn model(stage: &Stage, tasks: u64) {
+pub(crate) fn model(stage: &Stage, tasks: u64) {
     let requests: Vec<Value> =
         stage.model().requests().iter().map(|request| request.json()).collect();
     assert_eq!(stage.model().requests_dropped(), 0);
@@ -116,7 +116,7 @@ pub fn model(stage: &Stage, tasks: u64) {
 }
 
 /// No process, no socket.
-pub fn nothing_left(daemon: &Daemon, stage: &Stage) {
+pub(crate) fn nothing_left(daemon: &Daemon, stage: &Stage) {
     let ours = [daemon.home().display().to_string(), stage.codex_home().display().to_string()];
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = process.file_name().to_string_lossy().parse::<u32>() else { continue };

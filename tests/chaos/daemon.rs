@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
-pub struct Daemon {
+pub(crate) struct Daemon {
     /// `OSTLER_HOME`; short, because of the sockets in it.
     home: TempDir,
     program: PathBuf,
@@ -22,7 +22,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    pub fn new(stage: &Stage, program: &str) -> Self {
+    pub(crate) fn new(stage: &Stage, program: &str) -> Self {
         Self::with_limits(
             stage,
             program,
@@ -30,7 +30,7 @@ impl Daemon {
         )
     }
 
-    pub fn with_limits(stage: &Stage, program: &str, limits: &str) -> Self {
+    pub(crate) fn with_limits(stage: &Stage, program: &str, limits: &str) -> Self {
         let home = tempfile::Builder::new().prefix("chaos").tempdir_in("/tmp").unwrap();
         let config = home.path().join("config");
         std::fs::create_dir_all(&config).unwrap();
@@ -49,7 +49,7 @@ impl Daemon {
     }
 
     /// Starts it and waits until it answers.
-    pub async fn start(&self) {
+    pub(crate) async fn start(&self) {
         let log = std::fs::OpenOptions::new();
         let log = log
             .clone()
@@ -75,20 +75,20 @@ impl Daemon {
         }
     }
 
-    pub fn kill(&self) {
+    pub(crate) fn kill(&self) {
         if let Some(child) = self.process.lock().unwrap().as_mut() {
             child.start_kill().unwrap();
         }
     }
 
-    pub async fn gone(&self) {
+    pub(crate) async fn gone(&self) {
         let child = self.process.lock().unwrap().take();
         if let Some(mut child) = child {
             child.wait().await.unwrap();
         }
     }
 
-    pub async fn client(&self) -> Result<Client, ClientError> {
+    pub(crate) async fn client(&self) -> Result<Client, ClientError> {
         let mut client = Client::connect(ClientSettings {
             socket: self.home.path().join("run/daemon.sock"),
             versions: Versions::Any,
@@ -99,20 +99,20 @@ impl Daemon {
         Ok(client)
     }
 
-    pub fn keepers(&self) -> Vec<Found> {
+    pub(crate) fn keepers(&self) -> Vec<Found> {
         keeper::list(&self.home.path().join("run/keepers")).unwrap_or_default()
     }
 
-    pub fn home(&self) -> &std::path::Path {
+    pub(crate) fn home(&self) -> &std::path::Path {
         self.home.path()
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.home.path().join("daemon.log")).unwrap_or_default()
     }
 
     /// For whoever looks at a failure.
-    pub async fn describe(&self) {
+    pub(crate) async fn describe(&self) {
         if let Ok(mut client) = self.client().await
             && let Ok(list) = client.get::<TaskList>("/v1/tasks?limit=100").await
         {
@@ -124,7 +124,7 @@ impl Daemon {
     }
 
     /// Waits until the app-servers were ended for being idle, then ends the daemon in peace.
-    pub async fn end(&self) {
+    pub(crate) async fn end(&self) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while self
             .keepers()

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use crate::daemon::Daemon;
 use crate::random::Random;
 
-pub struct Killer<'a> {
+pub(crate) struct Killer<'a> {
     daemon: &'a Daemon,
     random: Random,
     kills: u64,
@@ -16,11 +16,11 @@ pub struct Killer<'a> {
 }
 
 impl<'a> Killer<'a> {
-    pub fn new(daemon: &'a Daemon, random: Random, kills: u64) -> Self {
+    pub(crate) fn new(daemon: &'a Daemon, random: Random, kills: u64) -> Self {
         Self { daemon, random, kills, killed: [0; 3] }
     }
 
-    pub async fn work(&mut self) {
+    pub(crate) async fn work(&mut self) {
         while self.killed.iter().sum::<u64>() < self.kills {
             sleep(Duration::from_millis(100 + self.random.below(900))).await;
             match self.random.below(3) {
@@ -61,7 +61,7 @@ impl<'a> Killer<'a> {
         }
     }
 
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         format!(
             "{} daemons, {} keepers, {} app-servers",
             self.killed[0], self.killed[1], self.killed[2]

@@ -13,21 +13,21 @@ use tokio::time::sleep;
 use crate::daemon::Daemon;
 use crate::name;
 
-pub struct People<'a> {
+pub(crate) struct People<'a> {
     daemon: &'a Daemon,
     cwd: String,
     wanted: u64,
     /// Acknowledged starts.
-    pub started: BTreeMap<u64, TaskId>,
+    pub(crate) started: BTreeMap<u64, TaskId>,
 }
 
 impl<'a> People<'a> {
-    pub fn new(daemon: &'a Daemon, stage: &Stage, wanted: u64) -> Self {
+    pub(crate) fn new(daemon: &'a Daemon, stage: &Stage, wanted: u64) -> Self {
         let cwd = stage.workspace().display().to_string();
         Self { daemon, cwd, wanted, started: BTreeMap::new() }
     }
 
-    pub async fn work(&mut self) {
+    pub(crate) async fn work(&mut self) {
         loop {
             // Whatever breaks off is done again.
             drop(self.start().await);

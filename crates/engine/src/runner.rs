@@ -12,6 +12,7 @@ mod hear;
 mod log;
 mod open;
 mod perform;
+mod recall;
 mod turn_notes;
 
 use std::collections::HashMap;

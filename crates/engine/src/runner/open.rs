@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use ostler_codex::driver::ThreadOptions;
 use ostler_codex::thread::open::OpenError;
-use ostler_codex::thread::{Agent, Recalled, RecalledAgent, RecalledInput, Thread, ThreadUpdates};
+use ostler_codex::thread::{Thread, ThreadUpdates};
 use ostler_model::task::machine::Signal;
 use ostler_model::task::{ForkedFrom, Intent, IntentState, Wish};
-use ostler_model::thread::{AskEnd, IfBusy, InputState, RecalledTurn, Update};
-use ostler_model::{Event, Failure, FailureClass, InputId, Interrupter, Task, TurnId};
-use ostler_store::{Store, StoreError};
+use ostler_model::{Event, Failure, FailureClass, Interrupter, Task};
 
+use super::recall::recall;
 use super::{Runner, Stage, Work};
 use crate::pool::Seat;
 use crate::shared::{Shared, now};
@@ -21,9 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// An app-server that dies while a thread is opened in it is replaced, so often.
 const TRIES: u32 = 3;
-
-/// Events that are read at once.
-const PAGE: usize = 512;
 
 pub(super) struct Opened {
     seat: Seat,
@@ -133,123 +129,4 @@ fn failure(error: &OpenError) -> Failure {
         _ => FailureClass::BadRequest,
     };
     Failure::new(class, error.to_string())
-}
-
-/// What our log knows of the thread.
-async fn recall(
-    store: &Store,
-    task: &Task,
-    inputs: &[Intent],
-    interrupted_by: Option<Interrupter>,
-) -> Result<Recalled, StoreError> {
-    let turns = store.turns(&task.id).await?;
-    let ended = turns.iter().rev().find_map(|row| row.result.as_deref());
-    let died = |failure: &Failure| failure.class == FailureClass::ServerGone;
-    let has_turns = turns
-        .iter()
-        .filter_map(|row| row.result.as_deref())
-        .any(|result| !result.failure().is_some_and(died));
-    let mut story = Story::default();
-    if task.turn.is_some() {
-        let mut after = 0;
-        loop {
-            let page = store.events(&task.id, after, PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.seq;
-            for logged in page {
-                story.take(logged.event, task.turn.as_ref());
-            }
-        }
-    }
-    let elapsed = turns.last().map_or(0, |row| now().saturating_sub(row.began_at));
-    let elapsed = Duration::from_millis(u64::try_from(elapsed).unwrap_or(0));
-    let turn = task.turn.clone().map(|id| RecalledTurn {
-        told: std::mem::take(&mut story.told),
-        elapsed,
-        worked: elapsed,
-        id,
-    });
-    let inputs = inputs.iter().filter_map(|intent| match &intent.wish {
-        Wish::Send { input, if_busy } => Some(RecalledInput {
-            id: InputId::new(intent.id.as_str()),
-            content: translate::turn_input(input).ok()?,
-            if_busy: match if_busy {
-                IfBusy::Steer => IfBusy::Steer,
-                _ => IfBusy::Queue,
-            },
-            state: InputState::MaybeSent,
-        }),
-        _ => None,
-    });
-    Ok(Recalled {
-        inputs: inputs.collect(),
-        last_turn: ended.map(|result| result.turn.clone()),
-        has_turns,
-        thread_usage: story.usage.or(ended.map(|result| result.usage.thread)),
-        interrupted_by: interrupted_by.filter(|_| turn.is_some()),
-        turn,
-        agents: story.agents(),
-    })
-}
-
-/// The running turn as the log has it.
-#[derive(Default)]
-struct Story {
-    told: Vec<Update>,
-    usage: Option<ostler_model::usage::Tokens>,
-    agents: Vec<(ostler_model::task::Agent, TurnId, Vec<Update>)>,
-}
-
-impl Story {
-    fn take(&mut self, event: Event, running: Option<&TurnId>) {
-        match event {
-            Event::Thread { agent: None, update } => {
-                if let Update::TurnBegan { turn } = &*update
-                    && Some(turn) == running
-                {
-                    *self = Self::default();
-                    return;
-                }
-                if let Update::Usage { usage, .. } = &*update {
-                    self.usage = Some(usage.thread);
-                }
-                self.told.push(*update);
-            }
-            Event::Thread { agent: Some(agent), update } => self.agent(agent, *update),
-            Event::AskOpened { agent: None, ask, content, .. } => {
-                self.told.push(Update::AskOpened { ask, content });
-            }
-            Event::AskDecided { ask, decision } => {
-                let how =
-                    AskEnd::Decided { decision: decision.decision, by: decision.by.describe() };
-                self.told.push(Update::AskClosed { ask, how });
-            }
-            _ => {}
-        }
-    }
-
-    fn agent(&mut self, agent: ostler_model::task::Agent, update: Update) {
-        match &update {
-            Update::TurnBegan { turn } => {
-                self.agents.retain(|(known, ..)| *known != agent);
-                self.agents.push((agent, turn.clone(), Vec::new()));
-            }
-            Update::TurnEnded { .. } => self.agents.retain(|(known, ..)| *known != agent),
-            _ => {
-                if let Some((.., told)) = self.agents.iter_mut().find(|(known, ..)| *known == agent)
-                {
-                    told.push(update);
-                }
-            }
-        }
-    }
-
-    fn agents(&mut self) -> Vec<RecalledAgent> {
-        let agents = std::mem::take(&mut self.agents).into_iter();
-        let recalled = agents.map(|(agent, turn, told)| RecalledAgent {
-            agent: Agent { thread: agent.thread, name: agent.name },
-            turn: RecalledTurn { told, ..RecalledTurn::new(turn) },
-        });
-        recalled.collect()
-    }
 }
