@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Codex(arguments) => codex::run(arguments, output),
         Command::Config(arguments) => config::run(arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
-        Command::Serve(arguments) => serve::run(&arguments, output),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Daemon(arguments) => daemon::run(&arguments, output),
         Command::Service(arguments) => service::run(&arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),

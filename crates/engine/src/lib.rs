@@ -22,7 +22,7 @@ pub use approver::{Approver, kind_name};
 pub use engine::{Answer, Engine, EngineSettings, EngineTask, Started, fork_of, fresh_task_id};
 pub use hub::{Changed, News};
 pub use ostler_store::{
-    Cursor, LoggedEvent, Retention, Store, StoreError, SweepReport, TaskFilter,
+    Cursor, LoggedEvent, Retention, Store, StoreError, StoreSettings, SweepReport, TaskFilter,
 };
 pub use pool::{Binaries, PoolSettings};
 pub use refusal::{Problem, Refusal};
