@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 use serde_json::json;
 
 use crate::commands::{
-    codex, completions, config, daemon, demo, doctor, keeper, replay, run, serve, service,
+    answer, asks, attach, codex, completions, config, daemon, demo, doctor, history, keeper, list,
+    man, policy, remove, replay, run, send, serve, service, show, start, wait,
 };
 use crate::failure::Exit;
 use crate::terminal::Output;
@@ -27,6 +28,46 @@ pub(crate) enum Command {
     Demo(demo::DemoArguments),
     /// Let Codex do something, here and now
     Run(Box<run::RunArguments>),
+    /// Let Codex do something in the background, and never lose it
+    Start(Box<start::StartArguments>),
+    /// The tasks, those that need you first
+    #[command(name = "ls", alias = "list")]
+    List(list::ListArguments),
+    /// How one task stands
+    Show(show::ShowArguments),
+    /// What a task did
+    Logs(attach::LogsArguments),
+    /// Follow a task, and answer what it asks
+    Attach(attach::AttachArguments),
+    /// Give a task more to do
+    Send(send::SendArguments),
+    /// Put something into the turn that runs
+    Steer(send::SteerArguments),
+    /// End the turn that runs
+    Interrupt(send::InterruptArguments),
+    /// Go on with a copy of a task
+    Fork(send::ForkArguments),
+    /// Let a task review code
+    Review(send::ReviewArguments),
+    /// All that waits for a person
+    Asks(asks::AsksArguments),
+    /// Decide what Codex asked
+    Answer(answer::AnswerArguments),
+    /// The rules that decide without a person: ls, rm
+    Policy(policy::PolicyArguments),
+    /// Wait until tasks are over or need a person
+    Wait(wait::WaitArguments),
+    /// What a task has changed
+    Diff(history::DiffArguments),
+    /// What a task was given to do, and the proof that it ran
+    Receipts(history::TaskArgument),
+    /// Why a task stands where it stands
+    Why(history::TaskArgument),
+    /// Forget tasks
+    #[command(name = "rm", alias = "remove")]
+    Remove(remove::RemoveArguments),
+    /// Forget what the configuration keeps no longer
+    Gc(remove::SweepArguments),
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
     /// The settings: show, check, path
@@ -45,6 +86,8 @@ pub(crate) enum Command {
     Replay(replay::ReplayArguments),
     /// Print the completions of a shell
     Completions(completions::CompletionsArguments),
+    /// Print or write the manual pages
+    Man(man::ManArguments),
 }
 
 /// Ends the process when there is nothing to run: help was asked for, or the words make no sense.

@@ -10,9 +10,11 @@ mod failure;
 mod kept;
 mod logging;
 mod places;
+mod prompt;
 mod running;
 mod settings;
 mod supervisor;
+mod tasks;
 mod terminal;
 mod turn;
 

@@ -1,6 +1,8 @@
 //! `ostler serve`: the daemon itself, from its lock to its last word.
 
+mod engine_settings;
 mod signals;
+mod tasks;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,7 +16,7 @@ use ostler_server::activation;
 use ostler_server::heart::{Heart, Pulse};
 use ostler_server::lock::{Claim, DaemonLock};
 use ostler_server::routes::routes;
-use ostler_server::{Door, DoorSettings, Hall, Limits, Look, Standing, StopMode};
+use ostler_server::{Door, DoorSettings, Hall, Limits, Look, Standing, StopMode, task_routes};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -25,8 +27,9 @@ use crate::places::{self, Places};
 use crate::running::daemon_runtime;
 use crate::settings::ConfigFile;
 use crate::supervisor::Supervisor;
-use crate::terminal::{Output, tell};
+use crate::terminal::tell;
 use signals::{Request, Signals};
+use tasks::Tasks;
 
 /// Each loop goes round so often that one missed round is no alarm yet, and the manager hears of it in time: twice per
 /// watchdog period, as `sd_watchdog_enabled(3)` advises.
@@ -46,7 +49,7 @@ pub(crate) struct ServeArguments {
     successor: bool,
 }
 
-pub(crate) fn run(arguments: &ServeArguments, output: Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let places = Places::find()?;
     places::private_folder(&places.runtime)?;
     places::private_folder(&places.state)?;
@@ -61,16 +64,18 @@ pub(crate) fn run(arguments: &ServeArguments, output: Output) -> Result<ExitCode
     };
     logging::start_daemon(log)?;
     refuse_agents(&places, "run the daemon")?;
-    let served = daemon_runtime()?.block_on(serve(arguments, places, output));
+    let served = daemon_runtime()?.block_on(serve(arguments, places));
     if let Err(failure) = &served {
         tracing::error!("{}", failure.message);
     }
     served.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve(arguments: &ServeArguments, places: Places, output: Output) -> Result<(), Failure> {
+async fn serve(arguments: &ServeArguments, places: Places) -> Result<(), Failure> {
     // From here on no signal ends the process any more.
     let signals = Signals::listen()?;
+    // Before anything is opened: a file with faults is no file to run on.
+    let config = ConfigFile::load(&places)?;
     let environment = places::environment();
     let supervisor = Supervisor::find(&environment);
     let inherited = activation::inherited(&environment)?;
@@ -93,8 +98,9 @@ async fn serve(arguments: &ServeArguments, places: Places, output: Output) -> Re
         Some(period) => Pulse::Every(period / BEATS_PER_PERIOD),
         None => Pulse::Never,
     });
-    // The engine is built here, with a part of the heart, and its routes are merged in.
-    let router = routes(hall.clone(), []);
+    let (tasks, engine) = Tasks::take_up(&places, &config).await?;
+    let router = routes(hall.clone(), [task_routes(tasks.office(&hall))]);
+    let tasks = tasks.mind(engine, &hall);
     let status = format!("listens on {}", door.path().display());
     tracing::info!(
         pid = holder.pid,
@@ -105,11 +111,13 @@ async fn serve(arguments: &ServeArguments, places: Places, output: Output) -> Re
     let look = look(&places.keepers());
     let serving = tokio::spawn(door.serve(router, hall.clone(), look, heart.part("door")));
     supervisor.ready(&status);
-    let ended = Watch { signals, supervisor, heart, hall, places, output }.over(serving).await;
+    let served = Watch { signals, supervisor, heart, hall, places }.over(serving).await;
+    // Nobody asks for anything any more; what runs is written down.
+    let ended = tasks.end().await;
     tracing::info!("the daemon has ended; keepers live on");
     // Only now may another one begin.
     drop(lock);
-    ended
+    served.and(ended)
 }
 
 fn look(keepers: &Path) -> Look {
@@ -127,7 +135,6 @@ struct Watch {
     heart: Heart,
     hall: Arc<Hall>,
     places: Places,
-    output: Output,
 }
 
 impl Watch {
