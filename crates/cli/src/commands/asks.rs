@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &AsksArguments, output: Output) -> Result<ExitCode,
                 ]
             })
             .collect();
-        output.say_styled(&table(&["ASK", "TASK", "SINCE", "MAY IT"], &rows));
+        output.say_styled(&table(&["ASK", "TASK", "SINCE", "WANTS TO"], &rows));
         output.say("see and answer one with `ostler answer ASK`");
         Ok(ExitCode::SUCCESS)
     })

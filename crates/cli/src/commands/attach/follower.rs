@@ -9,7 +9,7 @@ use ostler_server::api::{AnswerRequest, Line, TaskDetail};
 use ostler_server::client::{ClientError, Lines};
 
 use crate::conversation::shown::ThreadShown;
-use crate::conversation::{Line as ShownLine, Screen, Shown};
+use crate::conversation::{Extent, Line as ShownLine, Screen, Shown};
 use crate::daemon::ReachArguments;
 use crate::failure::{Exit, Failure};
 use crate::running::Interruption;
@@ -253,10 +253,10 @@ impl Follower<'_> {
 
     /// What comes from here on happens now.
     async fn reached_present(&mut self) -> Result<bool, Failure> {
-        let Some(now) = self.now.take() else { return Ok(false) };
         for line in self.held.take().unwrap_or_default() {
             self.show(line);
         }
+        let Some(now) = self.now.take() else { return Ok(false) };
         self.partials(&now.partials);
         for ask in &now.asks {
             drop(self.asked.opened(&ask.id, &ask.content, &mut self.screen));
@@ -291,7 +291,19 @@ impl Follower<'_> {
         }
         match &mut self.held {
             Some(held) => held.push(line),
-            None => self.screen.show(&line),
+            None => {
+                self.screen.show(&line);
+                self.show_past_ask(&line);
+            }
+        }
+    }
+
+    /// A question that is over is shown as one; those that are open are put to the person in their time.
+    fn show_past_ask(&mut self, line: &ShownLine) {
+        let Shown::Ask(ask) = &line.shown else { return };
+        let is_open = |now: &TaskDetail| now.asks.iter().any(|open| open.id.as_str() == ask.id);
+        if self.now.as_ref().is_some_and(|now| !is_open(now)) {
+            self.screen.put(ask, Extent::Cut);
         }
     }
 
