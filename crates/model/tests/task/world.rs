@@ -166,6 +166,12 @@ impl World {
 
     /// Gives back all effects, with those that followed from writing.
     fn write(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
+        let all = self.note(effects);
+        self.stored.task = self.machine.task().clone();
+        all
+    }
+
+    fn note(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
         let mut all = Vec::new();
         for effect in effects {
             self.say(|| format!("    {effect:?}"));
@@ -192,9 +198,8 @@ impl World {
                 _ => {}
             }
             all.push(effect);
-            all.extend(self.write(then));
+            all.extend(self.note(then));
         }
-        self.stored.task = self.machine.task().clone();
         all
     }
 

@@ -95,7 +95,8 @@ impl World {
     }
 
     fn fail_to_open(&mut self, more: u8) {
-        if !self.is_opening || more % 4 != 0 {
+        // The thread of this world is not there any more after that, so it must be written.
+        if !self.is_opening || more % 4 != 0 || self.kill == Kill::BeforeWriting {
             return;
         }
         self.is_opening = false;
