@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ostler_codex::binary::{Cache, Environment, Settings};
+use ostler_codex::keeper;
 use ostler_engine::{
     Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, PoolSettings, StartTask,
 };
-use ostler_codex::keeper;
 use ostler_model::task::{
     AskRecord, DecidedBy, IntentState, Sandbox, SandboxMode, TaskSettings, Wish,
 };
@@ -70,6 +70,11 @@ impl Workshop {
         let stop = CancellationToken::new();
         let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
         Ok(Self { engine, stop, task })
+    }
+
+    /// Lets it end at once; what it has under way is given up.
+    pub fn stop(&self) {
+        self.stop.cancel();
     }
 
     /// Ends it. Its keepers and their turns go on.
@@ -188,6 +193,19 @@ impl Workshop {
 
     pub async fn send(&self, task: &TaskId, prompt: &str, if_busy: IfBusy) -> Result<IntentId> {
         Ok(self.engine.send(task, Input::text(prompt), if_busy, "test", None).await?)
+    }
+
+    /// Waits until the intent may have reached Codex.
+    pub async fn until_sent(&self, intent: &IntentId) -> Result<()> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let found = self.engine.store().intent(intent).await?.context("no such intent")?;
+            if found.state != IntentState::Pending {
+                return Ok(());
+            }
+            anyhow::ensure!(Instant::now() < deadline, "it was not sent");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Waits until the intent is settled.

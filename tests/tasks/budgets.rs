@@ -25,10 +25,13 @@ async fn tokens_that_are_used_up_stop_the_task_until_somebody_decides(
     #[values(Decision::Once, Decision::Deny)] decision: Decision,
 ) {
     // The command runs long enough for the turn to be stopped in the middle of it.
-    let stage = stage_of(version, vec![
-        (AFTER_PAUSE, vec![costs(10, text("Done."))]),
-        (PROMPT, vec![costs(2_000, command("sleep 60")), costs(10, text("Never."))]),
-    ]);
+    let stage = stage_of(
+        version,
+        vec![
+            (AFTER_PAUSE, vec![costs(10, text("Done."))]),
+            (PROMPT, vec![costs(2_000, command("sleep 60")), costs(10, text("Never."))]),
+        ],
+    );
     let shop = Workshop::open(&stage).await.unwrap();
     let task = shop.start_with(&stage, PROMPT, of_tokens).await.unwrap();
     let parked = shop.until(&task, TaskState::Parked).await.unwrap();
@@ -55,11 +58,14 @@ async fn tokens_that_are_used_up_stop_the_task_until_somebody_decides(
 
 #[tokio::test]
 async fn turns_that_are_used_up_stop_the_task_before_the_next_one() {
-    let stage = stage_of("0.166.0", vec![
-        ("feed the cat", vec![text("Two.")]),
-        ("feed the dog", vec![text("Three.")]),
-        (PROMPT, vec![text("One.")]),
-    ]);
+    let stage = stage_of(
+        "0.166.0",
+        vec![
+            ("feed the cat", vec![text("Two.")]),
+            ("feed the dog", vec![text("Three.")]),
+            (PROMPT, vec![text("One.")]),
+        ],
+    );
     stage.model().hold_answers();
     let shop = Workshop::open(&stage).await.unwrap();
     let turns = |settings: &mut TaskSettings| settings.budget.turns = Some(1);

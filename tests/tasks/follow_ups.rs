@@ -40,10 +40,7 @@ async fn what_is_sent_to_a_task_at_work(
     #[values(IfBusy::Queue, IfBusy::Steer, IfBusy::Interrupt, IfBusy::Fail)] if_busy: IfBusy,
 ) {
     // The turn works on its first answer until all has been sent; a steer is answered with the same turn's next request.
-    let stage = stage_of(version, vec![
-        (PROMPT, vec![text("One.")]),
-        (NEXT, vec![text("Two.")]),
-    ]);
+    let stage = stage_of(version, vec![(PROMPT, vec![text("One.")]), (NEXT, vec![text("Two.")])]);
     stage.model().hold_answers();
     let shop = Workshop::open(&stage).await.unwrap();
     let task = shop.start(&stage, PROMPT).await.unwrap();
@@ -105,9 +102,10 @@ async fn a_send_with_a_key_is_sent_once_and_the_key_is_for_that_alone() {
     assert!(other.to_string().contains('k'), "{other}");
     let intents = shop.intents(&task).await.unwrap();
     assert_eq!(intents.len(), 2);
-    assert!(matches!(&intents[1], (Wish::Send { .. }, IntentState::Done {
-        receipt: Receipt::Taken { .. }
-    })));
+    assert!(matches!(
+        &intents[1],
+        (Wish::Send { .. }, IntentState::Done { receipt: Receipt::Taken { .. } })
+    ));
     assert_eq!(stage.model().requests_seen(), 2);
     shop.close().await.unwrap();
 }

@@ -35,11 +35,14 @@ async fn a_usage_limit_is_waited_for_and_the_task_goes_on_once(
     #[values(true, false)] over_a_restart: bool,
 ) {
     let reset = seconds() + 2;
-    let stage = stage_of(version, vec![
-        (AFTER_LIMIT, vec![text("Two.")]),
-        ("feed the cat", vec![text("Three.")]),
-        (PROMPT, vec![command(LEAVES_A_LINE), used_up(reset)]),
-    ]);
+    let stage = stage_of(
+        version,
+        vec![
+            (AFTER_LIMIT, vec![text("Two.")]),
+            ("feed the cat", vec![text("Three.")]),
+            (PROMPT, vec![command(LEAVES_A_LINE), used_up(reset)]),
+        ],
+    );
     let mut shop = Workshop::open(&stage).await.unwrap();
     let task = shop.start(&stage, PROMPT).await.unwrap();
     let parked = shop.until(&task, TaskState::Parked).await.unwrap();
@@ -75,10 +78,10 @@ async fn a_rate_limit_parks_for_as_long_as_it_says(
     let fault = Fault::Failed { after: 0, code: "rate_limit_exceeded".to_owned(), message };
     let limited = Answer { fault: Some(fault), ..Answer::default() };
     // Codex tries once more by itself before it gives the turn up.
-    let stage = stage_of(version, vec![
-        (AFTER_LIMIT, vec![text("Two.")]),
-        (PROMPT, vec![limited.clone(), limited]),
-    ]);
+    let stage = stage_of(
+        version,
+        vec![(AFTER_LIMIT, vec![text("Two.")]), (PROMPT, vec![limited.clone(), limited])],
+    );
     let shop = Workshop::open(&stage).await.unwrap();
     let task = shop.start(&stage, PROMPT).await.unwrap();
     let parked = shop.until(&task, TaskState::Parked).await.unwrap();

@@ -19,7 +19,7 @@ mod starts;
 
 use ostler_model::task::{Approval, IntentState, Receipt};
 use ostler_model::{Task, TaskSettings};
-use ostler_scripted_model::{Answer, Call, Conversation, Script};
+use ostler_scripted_model::{Answer, Call, Conversation, Fault, Script};
 use ostler_testkit::Stage;
 use serde_json::json;
 
@@ -48,6 +48,11 @@ fn stage_of(version: &str, conversations: Vec<(&str, Vec<Answer>)>) -> Stage {
 
 fn text(text: &str) -> Answer {
     Answer { text: Some(text.to_owned()), ..Answer::default() }
+}
+
+/// The model takes the request and says nothing.
+fn hangs() -> Answer {
+    Answer { fault: Some(Fault::HangBeforeHeaders { for_ms: None }), ..Answer::default() }
 }
 
 /// The model wants this shell command run.

@@ -202,8 +202,7 @@ impl Dispatcher {
 
     fn load(&mut self, task: &TaskId, is_placed: bool) {
         let (orders, inbox) = mpsc::channel(QUEUED_ORDERS);
-        let loaded =
-            Loaded { orders, late: None, is_placed, must_look: false, must_place: false };
+        let loaded = Loaded { orders, late: None, is_placed, must_look: false, must_place: false };
         self.loaded.insert(task.clone(), loaded);
         let runner = Runner::run(self.shared.clone(), task.clone(), inbox, self.stop.clone());
         let id = self.runners.spawn(runner).id();

@@ -17,7 +17,9 @@ use ostler_model::task::{
     NotDone, Receipt, Task, Unattended, Wish,
 };
 use ostler_model::thread::{AskEnd, Update, Withdrawal};
-use ostler_model::{AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TaskState, TurnResult};
+use ostler_model::{
+    AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TaskState, TurnResult,
+};
 use ostler_store::{Store, StoreError, Write};
 use uuid::Uuid;
 

@@ -82,10 +82,7 @@ fn what_sub_agents_use_counts() {
 fn a_turn_that_ends_at_the_edge_by_itself_has_ended() {
     let mut rig = of_tokens(100);
     uses(&mut rig, "t1", 100);
-    assert_eq!(
-        moves(&ends_with(&mut rig, "t1", TurnEnd::Completed, 100)),
-        [TaskState::Completed]
-    );
+    assert_eq!(moves(&ends_with(&mut rig, "t1", TurnEnd::Completed, 100)), [TaskState::Completed]);
     // What is sent now needs somebody's word first, and is not begun with another input of ours.
     let sent = rig.submit("b", IfBusy::Queue);
     assert_eq!(moves(&sent), [TaskState::Queued, TaskState::Parked]);

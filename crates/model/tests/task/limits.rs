@@ -116,10 +116,8 @@ fn a_limit_is_waited_for_over_a_restart() {
     rig.now = WAKE;
     assert_eq!(deeds(rig.step(Signal::Tick)), [Effect::Owe(Owed::AfterLimit)]);
     rig.owe("ours");
-    let intents = vec![
-        crate::rig::waiting("b"),
-        ostler_model::task::machine::Unsettled::Owed("ours".into()),
-    ];
+    let intents =
+        vec![crate::rig::waiting("b"), ostler_model::task::machine::Unsettled::Owed("ours".into())];
     // Ours is the newer one, and goes first all the same.
     assert_eq!(rig.restart(intents), [Effect::WantPlace]);
     rig.step(Signal::Placed);

@@ -82,8 +82,11 @@ impl Rig {
         let (machine, effects) = Machine::load(START, task(settings), loaded);
         assert_eq!(effects, [Effect::WantPlace]);
         let mut rig = Self { machine, now: START };
-        let starting =
-            Effect::Moved { from: TaskState::Queued, to: TaskState::Starting, cause: Cause::Placed };
+        let starting = Effect::Moved {
+            from: TaskState::Queued,
+            to: TaskState::Starting,
+            cause: Cause::Placed,
+        };
         assert_eq!(rig.step(Signal::Placed), [starting, Effect::Open]);
         assert_eq!(rig.step(Signal::Opened), [give("a", IfBusy::Queue)]);
         rig
@@ -178,7 +181,6 @@ pub fn settled(effects: &[Effect]) -> Vec<(IntentId, IntentState)> {
 
 /// What is to be done, without what is only told.
 pub fn deeds(effects: Vec<Effect>) -> Vec<Effect> {
-    let is_deed =
-        |effect: &Effect| !matches!(effect, Effect::Moved { .. } | Effect::Settle { .. });
+    let is_deed = |effect: &Effect| !matches!(effect, Effect::Moved { .. } | Effect::Settle { .. });
     effects.into_iter().filter(is_deed).collect()
 }

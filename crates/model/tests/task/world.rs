@@ -78,11 +78,8 @@ enum Kill {
 impl World {
     pub fn new(settings: TaskSettings, choices: Vec<u8>, story: Option<Vec<String>>) -> Self {
         let task = task(settings);
-        let first = Record {
-            id: "a".into(),
-            wish: Wish::Send(IfBusy::Queue),
-            state: IntentState::Pending,
-        };
+        let first =
+            Record { id: "a".into(), wish: Wish::Send(IfBusy::Queue), state: IntentState::Pending };
         Self {
             story,
             choices: choices.into_iter(),
