@@ -80,8 +80,7 @@ async fn an_answer_that_is_written_reaches_codex_after_a_restart(
     let task = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
     let ask = shop.ask(&task).await.unwrap();
     // Our process ends in the moment in which the answer is on disk.
-    let (answered, closed) = tokio::join!(shop.answer(&ask, Decision::Once), async { shop.stop() });
-    drop(closed);
+    let (answered, ()) = tokio::join!(shop.answer(&ask, Decision::Once), async { shop.stop() });
     shop.close().await.unwrap();
 
     let shop = Workshop::open(&stage).await.unwrap();

@@ -8,7 +8,10 @@ use ostler_model::{Decision, TaskId, TaskState};
 use ostler_testkit::{Stage, Workshop};
 use rstest::rstest;
 
-use crate::{LEAVES_A_LINE, PROMPT, command, stage, text, untrusted};
+use crate::{PROMPT, command, stage, text, untrusted};
+
+/// A rule can be made of it: it does what it says, and no version takes it for harmless.
+const PLAIN: &str = "touch stable";
 
 async fn always(shop: &Workshop, ask: &AskRecord, reach: Reach, expires_at: Option<i64>) {
     let by = DecidedBy::Person { name: "test".to_owned(), surface: "test".to_owned() };
@@ -24,7 +27,7 @@ async fn decided(shop: &Workshop, task: &TaskId) -> Vec<Option<DecidedBy>> {
 }
 
 fn twice(version: &str) -> Stage {
-    stage(version, vec![command(LEAVES_A_LINE), command(LEAVES_A_LINE), text("Done.")])
+    stage(version, vec![command(PLAIN), command(PLAIN), text("Done.")])
 }
 
 #[rstest]
@@ -56,7 +59,8 @@ async fn a_rule_holds_where_it_was_made_for(
     let other = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
     if holds_for_others {
         shop.until(&other, TaskState::Completed).await.unwrap();
-        assert_eq!(stage.lines("ran.log").len(), 4);
+        let ruled = Some(DecidedBy::Rule { rule });
+        assert_eq!(decided(&shop, &other).await, [ruled.clone(), ruled]);
     } else {
         shop.until(&other, TaskState::WaitingForApproval).await.unwrap();
         assert_eq!(decided(&shop, &other).await, [None]);
@@ -66,7 +70,7 @@ async fn a_rule_holds_where_it_was_made_for(
 
 #[tokio::test]
 async fn a_rule_ends_when_it_was_to_end() {
-    let stage = stage("0.166.0", vec![command(LEAVES_A_LINE), text("Done.")]);
+    let stage = stage("0.166.0", vec![command(PLAIN), text("Done.")]);
     let shop = Workshop::open(&stage).await.unwrap();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let soon = i64::try_from(now.as_millis()).unwrap() + 3_000;

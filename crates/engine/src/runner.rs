@@ -14,7 +14,7 @@ mod open;
 mod perform;
 mod turn_notes;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,6 +83,8 @@ pub(crate) struct Runner {
     machine: Machine,
     /// Those that are not settled.
     intents: HashMap<IntentId, Intent>,
+    /// Those that were there when the task was loaded. Whoever wrote one tells it too, and it may be settled by then.
+    found: HashSet<IntentId>,
     desk: Desk,
     notes: TurnNotes,
     log: Log,
@@ -163,6 +165,7 @@ impl Runner {
             log: Log::new(id.clone()),
             shared,
             machine,
+            found: intents.iter().map(|intent| intent.id.clone()).collect(),
             intents: intents.into_iter().map(|intent| (intent.id.clone(), intent)).collect(),
             desk,
             notes,
@@ -333,7 +336,7 @@ impl Runner {
 
     /// An intent that was there when the task was loaded is known already.
     fn submit(&mut self, intent: Intent) {
-        if self.intents.contains_key(&intent.id) {
+        if self.found.contains(&intent.id) || self.intents.contains_key(&intent.id) {
             return;
         }
         let signal = match &intent.wish {
