@@ -173,6 +173,20 @@ impl Stage {
     }
 }
 
+/// Whatever of this world still runs must not outlive it.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let keepers = keeper::list(&self.runtime.path().join("run/keepers")).unwrap_or_default();
+        for found in keepers {
+            let id = found.id().as_str().to_owned();
+            let mut stop = Command::new(&self.program);
+            stop.args(["keeper", "stop", "--now", &id]).env("OSTLER_HOME", self.runtime.path());
+            // It may have ended by itself; a test that failed has its own message.
+            drop(stop.output());
+        }
+    }
+}
+
 impl KeptCodex {
     pub fn socket(&self) -> PathBuf {
         self.found.folder.socket()

@@ -4,13 +4,18 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ostler_codex::binary::{Cache, Environment, Settings};
+use ostler_codex::keeper;
 use ostler_engine::{
     Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, PoolSettings, PoolWaits,
     StartTask,
 };
-use ostler_model::task::{AskRecord, DecidedBy, Sandbox, SandboxMode, TaskSettings};
-use ostler_model::{Decision, Event, Input, Task, TaskId, TaskState};
+use ostler_model::task::{
+    AskRecord, DecidedBy, IntentState, Sandbox, SandboxMode, TaskSettings, Wish,
+};
+use ostler_model::thread::IfBusy;
+use ostler_model::{Decision, Event, Input, IntentId, Task, TaskId, TaskState};
 use ostler_store::{Store, StoreSettings};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -69,6 +74,11 @@ impl Workshop {
         let stop = CancellationToken::new();
         let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
         Ok(Self { engine, stop, task })
+    }
+
+    /// Lets it end at once; what it has under way is given up.
+    pub fn stop(&self) {
+        self.stop.cancel();
     }
 
     /// Ends it. Its keepers and their turns go on.
@@ -158,13 +168,77 @@ impl Workshop {
         Ok(logged.into_iter().map(|logged| logged.event).collect())
     }
 
-    /// The states the task has been in.
+    /// Waits until the model has got this many requests.
+    pub async fn until_requests(&self, stage: &Stage, requests: u64) -> Result<()> {
+        let deadline = Instant::now() + DEADLINE;
+        while stage.model().requests_seen() < requests {
+            let seen = stage.model().requests_seen();
+            anyhow::ensure!(Instant::now() < deadline, "only {seen} requests");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// Kills the app-server that the task is in, as the kernel would.
+    pub async fn kill_codex(&self, stage: &Stage, task: &TaskId) -> Result<()> {
+        let keeper = self.task(task).await?.keeper.context("the task is in no app-server")?;
+        let found = keeper::find(&stage.start_keeper()?.root, &keeper)?;
+        let record = found.record.context("no record")?;
+        let pid = record.codex.context("codex does not run")?.pid;
+        let pid = Pid::from_raw(pid).context("no pid")?;
+        Ok(kill_process(pid, Signal::KILL)?)
+    }
+
+    /// What became of all that was wanted of the task, in the order in which it came.
+    pub async fn intents(&self, task: &TaskId) -> Result<Vec<(Wish, IntentState)>> {
+        let intents = self.engine.store().intents(task).await?;
+        Ok(intents.into_iter().map(|intent| (intent.wish, intent.state)).collect())
+    }
+
+    pub async fn send(&self, task: &TaskId, prompt: &str, if_busy: IfBusy) -> Result<IntentId> {
+        Ok(self.engine.send(task, Input::text(prompt), if_busy, "test", None).await?)
+    }
+
+    /// Waits until the intent may have reached Codex.
+    pub async fn until_sent(&self, intent: &IntentId) -> Result<()> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let found = self.engine.store().intent(intent).await?.context("no such intent")?;
+            if found.state != IntentState::Pending {
+                return Ok(());
+            }
+            anyhow::ensure!(Instant::now() < deadline, "it was not sent");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until the intent is settled.
+    pub async fn settled(&self, intent: &IntentId) -> Result<IntentState> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let found = self.engine.store().intent(intent).await?.context("no such intent")?;
+            if !found.state.is_open() {
+                return Ok(found.state);
+            }
+            anyhow::ensure!(Instant::now() < deadline, "it is still {:?}", found.state);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The states the task has been in, each of which was left where the next begins.
     pub async fn states(&self, task: &TaskId) -> Result<Vec<TaskState>> {
         let log = self.log(task).await?;
-        let states = log.iter().filter_map(|event| match event {
-            Event::State { to, .. } => Some(*to),
-            _ => None,
-        });
-        Ok(states.collect())
+        let mut now = TaskState::Queued;
+        let mut states = Vec::new();
+        for event in log {
+            if let Event::State { from, to, cause } = event {
+                anyhow::ensure!(from == now, "it went from {now} to {from} unseen, then {cause:?}");
+                states.push(to);
+                now = to;
+            }
+        }
+        let stands = self.task(task).await?.state;
+        anyhow::ensure!(stands == now, "the log ends with {now}, and the task stands as {stands}");
+        Ok(states)
     }
 }

@@ -2,24 +2,57 @@
 //! the `ostler` binary does with it is tested in `crates/cli/tests` and `tests/e2e`.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod approver;
+mod asks;
+mod budgets;
+mod crashes;
+mod follow_ups;
+mod idle;
+mod interrupts;
+mod limits;
+mod parked_asks;
 mod plain;
+mod restarts;
+mod rules;
+mod running;
+mod starts;
 
-use ostler_scripted_model::{Answer, Call, Conversation, Script};
+use ostler_model::task::{Approval, IntentState, Receipt};
+use ostler_model::{Task, TaskSettings};
+use ostler_scripted_model::{Answer, Call, Conversation, Fault, Script};
 use ostler_testkit::Stage;
 use serde_json::json;
 
 /// The prompt that every script here waits for.
 const PROMPT: &str = "harness the horse";
 
+/// Words of the inputs that Ostler gives by itself.
+const AFTER_LIMIT: &str = "cut off by a limit of the account";
+const AFTER_CRASH: &str = "cut off because its process died";
+const AFTER_PAUSE: &str = "The last turn was paused";
+
 /// A world in which the model gives these answers, one to each of Codex's requests.
 fn stage(version: &str, answers: Vec<Answer>) -> Stage {
-    let conversations = vec![Conversation { prompt: PROMPT.to_owned(), answers }];
+    stage_of(version, vec![(PROMPT, answers)])
+}
+
+/// The same with several prompts.
+fn stage_of(version: &str, conversations: Vec<(&str, Vec<Answer>)>) -> Stage {
+    let conversations = conversations
+        .into_iter()
+        .map(|(prompt, answers)| Conversation { prompt: prompt.to_owned(), answers })
+        .collect();
     let script = Script { conversations, ..Script::default() };
     Stage::set(env!("CARGO_BIN_EXE_ostler"), env!("CARGO_TARGET_TMPDIR"), version, script).unwrap()
 }
 
 fn text(text: &str) -> Answer {
     Answer { text: Some(text.to_owned()), ..Answer::default() }
+}
+
+/// The model takes the request and says nothing.
+fn hangs() -> Answer {
+    Answer { fault: Some(Fault::HangBeforeHeaders { for_ms: None }), ..Answer::default() }
 }
 
 /// The model wants this shell command run.
@@ -30,3 +63,19 @@ fn command(command: &str) -> Answer {
 
 /// A command that leaves a line behind each time it runs, and that no version takes for harmless.
 const LEAVES_A_LINE: &str = "sh -c 'echo ran >> ran.log'";
+
+/// Another one.
+const LEAVES_ANOTHER: &str = "sh -c 'echo other >> ran.log'";
+
+/// Codex asks before it runs anything.
+fn untrusted(settings: &mut TaskSettings) {
+    settings.approval = Approval::Untrusted;
+}
+
+fn answer_of(task: &Task) -> Option<&str> {
+    task.last_result.as_ref().and_then(|result| result.final_answer.as_deref())
+}
+
+fn is_taken(state: &IntentState) -> bool {
+    matches!(state, IntentState::Done { receipt: Receipt::Taken { .. } })
+}

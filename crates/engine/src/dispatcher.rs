@@ -3,18 +3,20 @@
 //! Everything that is to be done on a task is written down before it comes here; a task that is not loaded finds it when
 //! it is. So nothing is lost if this ends at any point.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_model::policy::Rule;
-use ostler_model::{TaskId, TaskState};
+use ostler_model::task::Wish;
+use ostler_model::{Task, TaskId, TaskState};
 use ostler_store::StoreError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::pool_name;
 use crate::line::Line;
 use crate::runner::{Order, Runner, RunnerEnd};
 use crate::shared::{Shared, now};
@@ -28,12 +30,8 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// What a runner tells.
 #[derive(Debug)]
 pub(crate) enum FromRunner {
-    WantPlace {
-        task: TaskId,
-    },
-    KeepPlace {
-        task: TaskId,
-    },
+    WantPlace(Waiting),
+    KeepPlace(Waiting),
     LeavePlace {
         task: TaskId,
     },
@@ -67,16 +65,22 @@ pub(crate) enum FromDoor {
 /// A task in line.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
-    pub(crate) task: TaskId,
-    pub(crate) starter: String,
-    pub(crate) pool: String,
+    task: TaskId,
+    /// Those who start tasks take turns.
+    starter: String,
+    pool: String,
+}
+
+impl Waiting {
+    pub(crate) fn of(task: &Task) -> Self {
+        let (starter, pool) = (task.started_by.clone(), pool_name(&task.settings));
+        Self { task: task.id.clone(), starter, pool }
+    }
 }
 
 pub(crate) struct Dispatcher {
     shared: Arc<Shared>,
     line: Line,
-    /// Who started which of those that have been in line, and what they share.
-    known: HashMap<TaskId, Waiting>,
     loaded: HashMap<TaskId, Loaded>,
     runners: JoinSet<RunnerEnd>,
     tasks: HashMap<tokio::task::Id, TaskId>,
@@ -94,6 +98,8 @@ struct Loaded {
     is_placed: bool,
     /// It could not be told something that is written down.
     must_look: bool,
+    /// It could not be told that there is room for it.
+    must_place: bool,
 }
 
 impl Dispatcher {
@@ -101,7 +107,6 @@ impl Dispatcher {
         Self {
             shared,
             line,
-            known: HashMap::new(),
             loaded: HashMap::new(),
             runners: JoinSet::new(),
             tasks: HashMap::new(),
@@ -161,24 +166,29 @@ impl Dispatcher {
 
     async fn recover(&mut self) -> Result<(), StoreError> {
         self.shared.pool.adopt().await;
+        let mut waits = HashSet::new();
         for task in self.shared.store.unfinished().await? {
-            if task.state == TaskState::Queued {
-                let pool = crate::engine::pool_name(&task.settings);
-                let waiting = Waiting { task: task.id, starter: task.started_by, pool };
-                self.stand(waiting);
-            } else if task.state == TaskState::Parked {
-                self.wakes.extend(task.wake_at.map(|at| (at, task.id.clone())));
-            } else {
-                self.load(&task.id, false);
+            match (task.state, task.wake_at) {
+                (TaskState::Queued, _) => self.stand(&Waiting::of(&task)),
+                (TaskState::Parked, Some(at)) => drop(self.wakes.insert((at, task.id.clone()))),
+                // It was at work, or somebody decides whether it goes on and may have done so.
+                _ => self.load(&task.id, false),
+            }
+            waits.insert(task.id);
+        }
+        // What was wanted and never heard. A send to a task that is not over waits with it.
+        for intent in self.shared.store.open_intents().await? {
+            let is_known = matches!(intent.wish, Wish::Send { .. }) && waits.contains(&intent.task);
+            if !is_known && !self.loaded.contains_key(&intent.task) {
+                self.load(&intent.task, false);
             }
         }
         self.idle_at = Some(Instant::now());
         Ok(())
     }
 
-    fn stand(&mut self, waiting: Waiting) {
+    fn stand(&mut self, waiting: &Waiting) {
         self.line.wait(waiting.task.clone(), &waiting.starter, &waiting.pool);
-        self.known.insert(waiting.task.clone(), waiting);
     }
 
     /// Lets those run for whom there is room.
@@ -193,8 +203,8 @@ impl Dispatcher {
 
     fn load(&mut self, task: &TaskId, is_placed: bool) {
         let (orders, inbox) = mpsc::channel(QUEUED_ORDERS);
-        self.loaded
-            .insert(task.clone(), Loaded { orders, late: None, is_placed, must_look: false });
+        let loaded = Loaded { orders, late: None, is_placed, must_look: false, must_place: false };
+        self.loaded.insert(task.clone(), loaded);
         let runner = Runner::run(self.shared.clone(), task.clone(), inbox, self.stop.clone());
         let id = self.runners.spawn(runner).id();
         self.tasks.insert(id, task.clone());
@@ -202,13 +212,13 @@ impl Dispatcher {
 
     fn hear(&mut self, word: FromRunner) {
         match word {
-            FromRunner::WantPlace { task } => self.want_place(task),
-            FromRunner::KeepPlace { task } => {
-                let pool =
-                    self.known.get(&task).map(|known| known.pool.clone()).unwrap_or_default();
-                self.line.keep(&task, &pool);
-            }
+            FromRunner::WantPlace(waiting) => self.want_place(waiting),
+            FromRunner::KeepPlace(Waiting { task, pool, .. }) => self.line.keep(&task, &pool),
             FromRunner::LeavePlace { task } => self.line.leave(&task),
+            // It may be in line without having asked for a place itself.
+            FromRunner::Moved { task, state } if state.is_over() || state == TaskState::Parked => {
+                self.line.leave(&task);
+            }
             FromRunner::Moved { task, state } => {
                 self.line.set_waits(&task, state.waits_for_a_person())
             }
@@ -225,24 +235,18 @@ impl Dispatcher {
         }
     }
 
-    fn want_place(&mut self, task: TaskId) {
-        let loaded = self.loaded.get_mut(&task);
+    fn want_place(&mut self, waiting: Waiting) {
+        let loaded = self.loaded.get_mut(&waiting.task);
         if let Some(loaded) = loaded.filter(|loaded| loaded.is_placed) {
             loaded.is_placed = false;
-            return self.order(task, Order::Placed);
+            return self.order(waiting.task, Order::Placed);
         }
-        let known = self.known.get(&task).cloned();
-        let known = known.unwrap_or_else(|| Waiting {
-            task: task.clone(),
-            starter: String::new(),
-            pool: String::new(),
-        });
-        self.stand(known);
+        self.stand(&waiting);
     }
 
     fn want(&mut self, want: FromDoor) {
         match want {
-            FromDoor::Queue(waiting) => self.stand(waiting),
+            FromDoor::Queue(waiting) => self.stand(&waiting),
             FromDoor::Do { task, order } => self.order(task, order),
             FromDoor::Remove { task, done } => {
                 self.line.leave(&task);
@@ -264,6 +268,7 @@ impl Dispatcher {
         match loaded.orders.try_send(order) {
             Ok(()) => {}
             // What is written down is found when the runner looks for it; who waits for an answer is told that there is none.
+            Err(mpsc::error::TrySendError::Full(Order::Placed)) => loaded.must_place = true,
             Err(mpsc::error::TrySendError::Full(_)) => loaded.must_look = true,
             // It has just ended; it is loaded again when its end is heard.
             Err(mpsc::error::TrySendError::Closed(order)) => loaded.late = Some(vec![order]),
@@ -275,12 +280,20 @@ impl Dispatcher {
         for loaded in self.loaded.values_mut().filter(|loaded| loaded.must_look) {
             loaded.must_look = loaded.orders.try_send(Order::Look).is_err();
         }
+        for loaded in self.loaded.values_mut().filter(|loaded| loaded.must_place) {
+            loaded.must_place = loaded.orders.try_send(Order::Placed).is_err();
+        }
     }
 
     fn ended(&mut self, id: tokio::task::Id, ended: Option<RunnerEnd>) -> Result<(), StoreError> {
         let Some(task) = self.tasks.remove(&id) else { return Ok(()) };
-        let late = self.loaded.remove(&task).and_then(|loaded| loaded.late).unwrap_or_default();
+        let loaded = self.loaded.remove(&task);
+        let has_left_place = loaded.as_ref().is_some_and(|loaded| loaded.is_placed);
+        let late = loaded.and_then(|loaded| loaded.late).unwrap_or_default();
         self.wakes.retain(|(_, waiting)| *waiting != task);
+        if has_left_place || ended.as_ref().is_some_and(|end| end.is_gone) {
+            self.line.leave(&task);
+        }
         let again = now().saturating_add(i64::try_from(AFTER_FAILURE.as_millis()).unwrap_or(0));
         match ended {
             None => drop(self.wakes.insert((again, task.clone()))),

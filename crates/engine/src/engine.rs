@@ -59,6 +59,8 @@ pub struct Engine {
     doors: mpsc::Sender<FromDoor>,
     allowed: Allowed,
     queued: usize,
+    /// Held while an intent with a key is looked for and written.
+    keyed: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Ends when the engine has ended.
@@ -127,7 +129,13 @@ impl Engine {
         let line = Line::new(settings.running, settings.running_per_pool);
         let dispatcher = Dispatcher::new(shared.clone(), line, stop);
         let work = tokio::spawn(dispatcher.run(wants, runners));
-        let engine = Self { shared, doors, allowed: settings.allowed, queued: settings.queued };
+        let engine = Self {
+            shared,
+            doors,
+            allowed: settings.allowed,
+            queued: settings.queued,
+            keyed: Arc::default(),
+        };
         Ok((engine, EngineTask { work }))
     }
 
@@ -148,11 +156,11 @@ impl Engine {
 
     /// Writes a task down and lets it run when its time has come. With a key, a second start is the first one.
     pub async fn start_task(&self, wish: StartTask) -> Result<Started, Refusal> {
-        let counts = self.shared.store.counts().await?;
-        let queued = counts.get(&TaskState::Queued).copied().unwrap_or(0);
-        if queued >= u64::try_from(self.queued).unwrap_or(u64::MAX) {
-            return Err(Refusal::QueueFull { most: self.queued });
-        }
+        let key = wish
+            .key
+            .as_ref()
+            .map(|key| StartKey { key: format!("{}\n{key}", wish.by), digest: wish.digest() });
+        self.check_room(&wish.by, key.as_ref()).await?;
         start::check(&wish, &self.allowed)?;
         // Which Codex it is stays so for good: a thread must not go back to an older one.
         let pool = &self.shared.pool;
@@ -161,20 +169,14 @@ impl Engine {
             Some(_) => pool.kind_now(&wish.settings).await,
         };
         let kind = kind.map_err(Refusal::Codex)?;
-        let key = wish
-            .key
-            .as_ref()
-            .map(|key| StartKey { key: format!("{}\n{key}", wish.by), digest: wish.digest() });
         let StartTask { mut settings, input, by, forked_from, id, .. } = wish;
         settings.codex.version = Some(kind.version.to_string());
         let (task, batch) = new_task(settings, input, by, forked_from, id, key);
         match self.shared.store.commit(batch).await? {
             Committed::Known(task) => Ok(Started { task, is_known: true }),
             _ => {
-                let pool = pool_name(&task.settings);
-                let waiting = Waiting { task: task.id.clone(), starter: task.started_by, pool };
                 self.shared.hub.tell_changed(&task.id, TaskState::Queued);
-                self.tell(FromDoor::Queue(waiting)).await;
+                self.tell(FromDoor::Queue(Waiting::of(&task))).await;
                 Ok(Started { task: task.id, is_known: false })
             }
         }
@@ -293,6 +295,21 @@ impl Engine {
         shown.collect()
     }
 
+    /// One that was started before needs no room.
+    async fn check_room(&self, by: &str, key: Option<&StartKey>) -> Result<(), Refusal> {
+        let store = &self.shared.store;
+        let queued = store.counts().await?.get(&TaskState::Queued).copied().unwrap_or(0);
+        if queued < u64::try_from(self.queued).unwrap_or(u64::MAX) {
+            return Ok(());
+        }
+        if let Some(key) = key
+            && store.task_by_key(by, &key.key).await?.is_some()
+        {
+            return Ok(());
+        }
+        Err(Refusal::QueueFull { most: self.queued })
+    }
+
     async fn find(&self, task: &TaskId) -> Result<Task, Refusal> {
         let found = self.shared.store.task(task).await?;
         found.ok_or_else(|| Refusal::NoTask(task.clone()))
@@ -307,8 +324,19 @@ impl Engine {
     ) -> Result<IntentId, Refusal> {
         let found = self.find(task).await?;
         let id = intent_id(task, key);
-        if key.is_some() && self.shared.store.intent(&id).await?.is_some() {
-            return Ok(id);
+        // Two that come at once with the same key must not both be written.
+        let _alone = match key {
+            Some(_) => Some(self.keyed.lock().await),
+            None => None,
+        };
+        if let Some(key) = key
+            && let Some(known) = self.shared.store.intent(&id).await?
+        {
+            let (key, task) = (key.to_owned(), task.clone());
+            return match known.wish == wish {
+                true => Ok(id),
+                false => Err(StoreError::KeyReused { key, task }.into()),
+            };
         }
         let at = now();
         let intent = Intent {
@@ -322,7 +350,11 @@ impl Engine {
         let mut batch = Batch::new();
         batch.push(Write::Intent(Box::new(intent.clone())));
         batch.event(task, at, Event::Intended { intent: Box::new(intent.clone()) });
-        self.shared.store.commit(batch).await?;
+        if let Committed::Written(seqs) = self.shared.store.commit(batch).await?
+            && let Some(seqs) = seqs.first()
+        {
+            self.shared.hub.tell(task, News::Logged { seq: seqs.last });
+        }
         let order = Order::Submit(Box::new(intent));
         self.tell(FromDoor::Do { task: found.id, order }).await;
         Ok(id)

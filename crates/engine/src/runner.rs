@@ -15,16 +15,16 @@ mod perform;
 mod recall;
 mod turn_notes;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use ostler_codex::thread::{Thread, ThreadUpdate, ThreadUpdates};
-use ostler_model::task::machine::{Loaded, Machine, Signal};
+use ostler_model::task::machine::{Loaded, Machine, Signal, Unsettled};
 use ostler_model::task::{DecisionRecord, Intent, IntentState, Wish};
 use ostler_model::{AskId, IntentId, TaskId};
-use ostler_store::{Committed, StoreError, Write};
+use ostler_store::{Committed, Seqs, StoreError, Write};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -71,8 +71,10 @@ pub(crate) enum Order {
 /// What became of a runner.
 #[derive(Debug)]
 pub(crate) struct RunnerEnd {
-    /// Unix milliseconds at which the task goes on by itself.
+    /// Unix milliseconds at which something is to be done on the task.
     pub(crate) wake_at: Option<i64>,
+    /// There is no such task any more.
+    pub(crate) is_gone: bool,
     pub(crate) result: Result<(), StoreError>,
 }
 
@@ -82,6 +84,8 @@ pub(crate) struct Runner {
     machine: Machine,
     /// Those that are not settled.
     intents: HashMap<IntentId, Intent>,
+    /// Those that were there when the task was loaded. Whoever wrote one tells it too, and it may be settled by then.
+    found: HashSet<IntentId>,
     desk: Desk,
     notes: TurnNotes,
     log: Log,
@@ -91,6 +95,8 @@ pub(crate) struct Runner {
     works: JoinSet<Work>,
     /// When to leave if nothing happens.
     leave_at: Option<Instant>,
+    /// The dispatcher knows that we may be let go.
+    has_left: bool,
     /// When to try to write again.
     blocked_until: Option<Instant>,
     is_removed: bool,
@@ -134,39 +140,33 @@ impl Runner {
     ) -> RunnerEnd {
         let mut runner = match Self::load(shared, &id).await {
             Ok(Some(runner)) => runner,
-            Ok(None) => return RunnerEnd { wake_at: None, result: Ok(()) },
-            Err(error) => return RunnerEnd { wake_at: None, result: Err(error) },
+            Ok(None) => return RunnerEnd { wake_at: None, is_gone: true, result: Ok(()) },
+            Err(error) => return RunnerEnd { wake_at: None, is_gone: false, result: Err(error) },
         };
         let result = runner.work(&mut inbox, &stop).await;
-        let wake_at = runner.machine.task().wake_at;
+        let wake_at = runner.clock();
         if !stop.is_cancelled() {
             runner.leave().await;
         }
-        RunnerEnd { wake_at, result }
+        RunnerEnd { wake_at, is_gone: runner.is_removed, result }
     }
 
     async fn load(shared: Arc<Shared>, id: &TaskId) -> Result<Option<Self>, StoreError> {
         let store = &shared.store;
         let Some(task) = store.task(id).await? else { return Ok(None) };
         let intents = store.open_intents_of(id).await?;
-        let desk = Desk::load(store, id).await?;
+        let mut desk = Desk::load(store, id).await?;
+        desk.recall_escalations(store, &task).await?;
         let notes = TurnNotes::load(store, &task).await?;
-        let mut loaded = Loaded { asks: desk.for_people(), ..Loaded::default() };
-        for intent in &intents {
-            let list = match (&intent.wish, &intent.state) {
-                (Wish::Interrupt, _) => &mut loaded.interrupts,
-                (Wish::Send { .. }, IntentState::Sent { .. }) => &mut loaded.sent,
-                (Wish::Send { .. }, _) => &mut loaded.pending,
-                (Wish::Answer { .. }, _) => continue,
-            };
-            list.push(intent.id.clone());
-        }
+        let unsettled = intents.iter().filter_map(unsettled).collect();
+        let loaded = Loaded { intents: unsettled, asks: desk.for_people() };
         let (machine, effects) = Machine::load(now(), task, loaded);
         let mut runner = Self {
             id: id.clone(),
             log: Log::new(id.clone()),
             shared,
             machine,
+            found: intents.iter().map(|intent| intent.id.clone()).collect(),
             intents: intents.into_iter().map(|intent| (intent.id.clone(), intent)).collect(),
             desk,
             notes,
@@ -174,10 +174,12 @@ impl Runner {
             stage: None,
             works: JoinSet::new(),
             leave_at: None,
+            has_left: false,
             blocked_until: None,
             is_removed: false,
         };
         runner.absorb(effects);
+        runner.hear_decided();
         Ok(Some(runner))
     }
 
@@ -188,6 +190,7 @@ impl Runner {
     ) -> Result<(), StoreError> {
         self.settle().await?;
         loop {
+            self.plan_to_leave();
             let happened = tokio::select! {
                 () = stop.cancelled() => return self.settle().await,
                 happened = self.next(inbox) => happened,
@@ -261,6 +264,7 @@ impl Runner {
     /// Writes down what happened, then does what follows, until nothing follows any more.
     async fn settle(&mut self) -> Result<(), StoreError> {
         loop {
+            self.tidy_asks();
             if !self.write().await? {
                 return Ok(());
             }
@@ -293,9 +297,7 @@ impl Runner {
         match self.shared.store.commit(batch).await {
             Ok(Committed::Written(seqs)) => {
                 self.blocked_until = None;
-                if let Some(seqs) = seqs.iter().find(|seqs| seqs.task == self.id) {
-                    self.shared.hub.tell(&self.id, News::Logged { seq: seqs.last });
-                }
+                self.tell_logged(&seqs);
                 Ok(true)
             }
             Ok(other) => {
@@ -314,12 +316,18 @@ impl Runner {
         }
     }
 
+    fn tell_logged(&self, seqs: &[Seqs]) {
+        if let Some(seqs) = seqs.iter().find(|seqs| seqs.task == self.id) {
+            self.shared.hub.tell(&self.id, News::Logged { seq: seqs.last });
+        }
+    }
+
     async fn obey(&mut self, order: Order) -> Result<(), StoreError> {
         match order {
             Order::Submit(intent) => self.submit(*intent),
             Order::Answer(order) => self.answer(*order).await?,
             Order::Placed => self.step(Signal::Placed),
-            Order::Wake => self.step(Signal::Tick),
+            Order::Wake => self.on_time(),
             Order::Look => {
                 for intent in self.shared.store.open_intents_of(&self.id).await? {
                     self.submit(intent);
@@ -337,7 +345,7 @@ impl Runner {
 
     /// An intent that was there when the task was loaded is known already.
     fn submit(&mut self, intent: Intent) {
-        if self.intents.contains_key(&intent.id) {
+        if self.found.contains(&intent.id) || self.intents.contains_key(&intent.id) {
             return;
         }
         let signal = match &intent.wish {
@@ -368,19 +376,35 @@ impl Runner {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let clock = [self.machine.wake_at(), self.desk.escalates_at(self.machine.task())];
-        let clock = clock.into_iter().flatten().min().map(|at| {
+        let clock = self.clock().map(|at| {
             let wait = u64::try_from(at.saturating_sub(now())).unwrap_or(0);
             Instant::now() + Duration::from_millis(wait)
         });
         [clock, self.leave_at, self.blocked_until].into_iter().flatten().min()
     }
 
+    /// Unix milliseconds at which something is to be done, whatever else happens.
+    fn clock(&self) -> Option<i64> {
+        let clock = [self.machine.wake_at(), self.desk.escalates_at(self.machine.task())];
+        clock.into_iter().flatten().min()
+    }
+
+    /// A thread stays open for a while, because more may be sent. What has none is let go at once.
+    fn plan_to_leave(&mut self) {
+        if self.has_left || !self.machine.is_at_rest() || !self.works.is_empty() {
+            self.leave_at = None;
+        } else if self.leave_at.is_none() {
+            let wait = self.stage.as_ref().map_or(Duration::ZERO, |_| self.shared.idle_thread);
+            self.leave_at = Some(Instant::now() + wait);
+        }
+    }
+
     /// The driver has ended, or we could not follow it.
     fn lose_thread(&mut self) {
         tracing::warn!(task = %self.id, "the thread is no longer driven; it is opened again");
         self.stage = None;
-        self.todo.push(Todo::Open);
+        self.desk.disconnected();
+        self.step(Signal::ThreadLost);
     }
 
     /// Turns away from the thread. A turn that runs goes on without us.
@@ -407,6 +431,17 @@ impl Runner {
         let task = Box::new(self.machine.task().clone());
         self.log.push(Write::Task(task));
     }
+}
+
+fn unsettled(intent: &Intent) -> Option<Unsettled> {
+    let id = intent.id.clone();
+    Some(match (&intent.wish, &intent.state) {
+        (Wish::Interrupt, _) => Unsettled::Interrupt { intent: id, by: intent.by.clone() },
+        (Wish::Send { .. }, IntentState::Sent { .. }) => Unsettled::Sent(id),
+        (Wish::Send { .. }, _) if intent.by == perform::OURSELVES => Unsettled::Owed(id),
+        (Wish::Send { if_busy, .. }, _) => Unsettled::Waiting { intent: id, if_busy: *if_busy },
+        (Wish::Answer { .. }, _) => return None,
+    })
 }
 
 async fn until(at: Option<Instant>) {

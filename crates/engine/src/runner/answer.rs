@@ -6,7 +6,7 @@ use ostler_model::task::machine::{MayContinue, Signal};
 use ostler_model::task::{
     AskClosed, AskRecord, AskState, DecidedBy, DecisionRecord, Intent, IntentState, Receipt, Wish,
 };
-use ostler_model::{AskId, AskKind, Decision, Event, IntentId, RuleId};
+use ostler_model::{AskId, Decision, Event, IntentId, RuleId};
 use ostler_store::{Batch, Committed, RuleRow, StoreError, Write};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -128,13 +128,15 @@ impl Runner {
                 Some(decided) => AnswerError::Decided { by: decided.by.describe() },
                 None => AnswerError::Closed,
             }),
-            _ => {
+            Committed::Written(seqs) => {
+                self.tell_logged(&seqs);
                 if let Some(rule) = rule {
                     self.todo.push(Todo::Tell(FromRunner::NewRule(Box::new(rule))));
                 }
                 self.answered(&record, decision, intent);
                 Ok(())
             }
+            Committed::Known(_) => Err(AnswerError::Closed),
         }
     }
 
@@ -205,19 +207,30 @@ impl Runner {
         self.desk.answers.insert(ask.clone(), intent.id.clone());
         self.intents.insert(intent.id.clone(), intent);
         self.desk.decided(ask, decision.clone());
-        if let AskKind::Continue { .. } = record.content.kind {
-            let answer = match decision.decision {
-                Decision::Deny | Decision::Cancel => MayContinue::No,
-                _ => MayContinue::Yes,
-            };
-            if let Some(intent) = self.desk.answers.remove(ask) {
-                self.settle_intent(&intent, IntentState::Done { receipt: Receipt::Answered });
-            }
-            self.close_ask(ask, AskClosed::Answered);
-            return self.step(Signal::MayContinue { answer, by: decision.by.describe() });
+        if record.source.is_none() {
+            return self.may_continue(ask, &decision);
         }
         self.step(Signal::AskGone { ask: ask.clone() });
         self.todo.push(Todo::Deliver(Box::new(Delivery { ask: ask.clone() })));
+    }
+
+    fn may_continue(&mut self, ask: &AskId, decision: &DecisionRecord) {
+        let answer = match decision.decision {
+            Decision::Deny | Decision::Cancel => MayContinue::No,
+            _ => MayContinue::Yes,
+        };
+        if let Some(intent) = self.desk.answers.remove(ask) {
+            self.settle_intent(&intent, IntentState::Done { receipt: Receipt::Answered });
+        }
+        self.close_ask(ask, AskClosed::Answered);
+        self.step(Signal::MayContinue { answer, by: decision.by.describe() });
+    }
+
+    /// What was decided of our own questions right before our process ended, and never heard.
+    pub(super) fn hear_decided(&mut self) {
+        for (ask, decision) in self.desk.own_decided() {
+            self.may_continue(&ask, &decision);
+        }
     }
 
     /// Gives Codex what was decided, if it waits for it now. Otherwise the decision waits for the question.

@@ -17,13 +17,18 @@ use ostler_model::task::{
     NotDone, Receipt, Task, Unattended, Wish,
 };
 use ostler_model::thread::{AskEnd, Update, Withdrawal};
-use ostler_model::{AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TurnResult};
+use ostler_model::{
+    AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TaskState, TurnResult,
+};
 use ostler_store::{Store, StoreError, Write};
 use uuid::Uuid;
 
 use super::perform::Todo;
 use super::{Runner, Work};
 use crate::shared::now;
+
+/// Events that are read at once.
+const PAGE: usize = 512;
 
 /// What goes to Codex.
 #[derive(Debug)]
@@ -70,6 +75,28 @@ impl Desk {
             }
         }
         Ok(desk)
+    }
+
+    /// Who was told again must not be told a third time: that is only in the log.
+    pub(super) async fn recall_escalations(
+        &mut self,
+        store: &Store,
+        task: &Task,
+    ) -> Result<(), StoreError> {
+        if self.escalates_at(task).is_none() {
+            return Ok(());
+        }
+        let mut after = 0;
+        loop {
+            let page = store.events(&task.id, after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.seq;
+            for logged in &page {
+                if let Event::AskEscalated { ask } = &logged.event {
+                    self.escalated.insert(ask.clone(), logged.at);
+                }
+            }
+        }
     }
 
     /// Those that Codex waits for a person with.
@@ -136,14 +163,30 @@ impl Desk {
 
     /// The same question, asked before and not closed.
     fn find(&self, source: &AskSource, digest: &str) -> Option<AskId> {
-        let same = |ask: &&AskRecord| {
-            ask.digest == digest && ask.source.is_some() && !self.live.contains_key(&ask.id)
-        };
         let place =
             |ask: &AskRecord| ask.source.as_ref().is_some_and(|known| known.item == source.item);
+        // An answer that Codex has is for its own step: another step that wants the same is asked for by itself.
+        let is_used = |ask: &AskRecord| self.delivered.contains(&ask.id) && !place(ask);
+        let same = |ask: &&AskRecord| {
+            ask.digest == digest
+                && ask.source.is_some()
+                && !self.live.contains_key(&ask.id)
+                && !is_used(ask)
+        };
         let candidates: Vec<&AskRecord> = self.records.values().filter(same).collect();
         let found = candidates.iter().find(|ask| place(ask)).or(candidates.first());
         found.map(|ask| ask.id.clone())
+    }
+
+    /// Our own questions that are decided and not closed.
+    pub(super) fn own_decided(&self) -> Vec<(AskId, DecisionRecord)> {
+        let own = self.records.values().filter(|ask| ask.source.is_none());
+        own.filter_map(|ask| Some((ask.id.clone(), ask.decision.clone()?))).collect()
+    }
+
+    /// Nothing that was asked can be answered before it is asked again.
+    pub(super) fn disconnected(&mut self) {
+        self.live.clear();
     }
 
     fn by_driver(&self, driver: &AskId) -> Option<AskId> {
@@ -379,12 +422,15 @@ impl Runner {
 
     /// The step that an answer was for has ended: the answer is used up.
     pub(super) fn asks_after_item(&mut self, item: &ItemId) {
-        let is_for = |ask: &&AskId| {
-            let source = self.desk.get(ask).and_then(|record| record.source.as_ref());
-            source.and_then(|source| source.item.as_ref()) == Some(item)
+        let is_used = |record: &&AskRecord| {
+            let source = record.source.as_ref().and_then(|source| source.item.as_ref());
+            record.state == AskState::Decided && source == Some(item)
         };
-        let used: Vec<AskId> = self.desk.delivered.iter().filter(is_for).cloned().collect();
+        let used = self.desk.records.values().filter(is_used);
+        let used: Vec<AskId> = used.map(|record| record.id.clone()).collect();
         for ask in used {
+            // Codex went on, so it has the answer; we may not have heard so, if our process ended in between.
+            self.settle_answer(&ask, IntentState::Done { receipt: Receipt::Answered });
             self.close_ask(&ask, AskClosed::Answered);
         }
     }
@@ -419,6 +465,20 @@ impl Runner {
                     self.close_ask(&record.id, AskClosed::Withdrawn { reason });
                 }
             }
+        }
+    }
+
+    /// A task that is over asks nobody, and one that has gone on does not ask whether it may.
+    pub(super) fn tidy_asks(&mut self) {
+        let state = self.machine.task().state;
+        let is_left = |record: &&AskRecord| match record.source {
+            None => state != TaskState::Parked,
+            Some(_) => state.is_over() && !self.desk.live.contains_key(&record.id),
+        };
+        let left = self.desk.records.values().filter(is_left);
+        let left: Vec<AskId> = left.map(|record| record.id.clone()).collect();
+        for ask in left {
+            self.close_ask(&ask, AskClosed::Overtaken);
         }
     }
 

@@ -97,7 +97,6 @@ impl Runner {
             result: None,
         }));
         self.desk.forget_agents();
-        self.leave_at = None;
     }
 
     fn item_ended(&mut self, turn: &TurnId, item: &Item, how: ItemEnd) {

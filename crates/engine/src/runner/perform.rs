@@ -7,17 +7,16 @@ use ostler_model::task::{Edge, Intent, IntentState, Wish};
 use ostler_model::thread::IfBusy;
 use ostler_model::{Decision, Event, Failure, Input, InputId, IntentId};
 use ostler_store::Write;
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{Runner, Work};
-use crate::dispatcher::FromRunner;
+use crate::dispatcher::{FromRunner, Waiting};
 use crate::runner::asks::Delivery;
 use crate::shared::now;
 use crate::translate;
 
 /// Who gives an input that nobody typed.
-const OURSELVES: &str = "ostler";
+pub(super) const OURSELVES: &str = "ostler";
 
 /// Something to do as soon as all that led to it is written.
 #[derive(Debug)]
@@ -29,7 +28,6 @@ pub(super) enum Todo {
     Approve { ask: ostler_model::AskId },
     Project { turn: ostler_model::TurnId },
     Tell(FromRunner),
-    Rest,
     Leave,
 }
 
@@ -55,17 +53,18 @@ impl Runner {
                 Effect::Owe(owed) => self.owe(owed),
                 Effect::AskToContinue(why) => self.ask_to_continue(&why),
                 Effect::WantPlace => {
-                    self.todo.push(Todo::Tell(FromRunner::WantPlace { task: self.id.clone() }))
+                    let wants = FromRunner::WantPlace(Waiting::of(self.machine.task()));
+                    self.todo.push(Todo::Tell(wants));
                 }
                 Effect::KeepPlace => {
-                    self.todo.push(Todo::Tell(FromRunner::KeepPlace { task: self.id.clone() }))
+                    let keeps = FromRunner::KeepPlace(Waiting::of(self.machine.task()));
+                    self.todo.push(Todo::Tell(keeps));
                 }
                 Effect::LeavePlace => {
                     self.todo.push(Todo::Tell(FromRunner::LeavePlace { task: self.id.clone() }))
                 }
                 Effect::Open => self.todo.push(Todo::Open),
                 Effect::Interrupt { by } => self.todo.push(Todo::Interrupt { by }),
-                Effect::Rest => self.todo.push(Todo::Rest),
             }
         }
         self.note_task();
@@ -86,7 +85,6 @@ impl Runner {
                 // A dispatcher that has ended needs to know nothing.
                 drop(self.shared.dispatcher.send(word).await);
             }
-            Todo::Rest => self.leave_at = Some(Instant::now() + self.shared.idle_thread),
             Todo::Leave => self.leave_if_at_rest().await,
         }
     }
@@ -97,6 +95,7 @@ impl Runner {
             return;
         }
         self.leave().await;
+        self.has_left = true;
         drop(self.shared.dispatcher.send(FromRunner::AtRest { task: self.id.clone() }).await);
     }
 
@@ -104,7 +103,6 @@ impl Runner {
         let Some(Intent { wish: Wish::Send { input, .. }, .. }) = self.intents.get(id) else {
             return;
         };
-        self.leave_at = None;
         let content = translate::turn_input(input).map_err(|error| error.to_string());
         let Some(stage) = &self.stage else { return };
         let input = InputId::new(id.as_str());

@@ -3,24 +3,32 @@
 //! The thread's own machine keeps turns, inputs and asks in order; this one says what becomes of the task: when it may run,
 //! what it does after a turn, a limit, a crash or an edge of its budget, and what is proven of what we owe it. It holds the
 //! [`Task`] as it stands; whoever performs the effects writes the task and the effects down before anything of it is told.
+//!
+//! A task that is over or parked has no turn and nothing given that is not proven: before that is known, it is at work.
+//!
+//! Start reading at [`Machine::step`]; `inputs` gives what is to be done, `place` waits for room and opens the thread,
+//! `ends` says what follows from the end of a turn, `budget` where it stops to ask.
 
 mod budget;
 mod ends;
+mod inputs;
+mod load;
+mod place;
 mod signal;
 
+pub use load::{Loaded, Unsettled};
 pub use signal::{AskedOf, Effect, MayContinue, Owed, Signal, WhyAsk};
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::intent::{IntentState, NotDone, Receipt};
+use super::intent::{IntentState, Receipt};
 use super::state::{Cause, TaskState};
 use super::{Edge, Task};
-use crate::failure::{Failure, FailureClass};
 use crate::id::{AskId, IntentId, TurnId};
-use crate::thread::{IfBusy, Update};
-
-/// An interrupt of which only the intent is known.
-const EARLIER: &str = "an earlier interrupt";
+use crate::thread::Update;
+use ends::Ended;
+use inputs::Waiting;
+use place::{Phase, Place};
 
 /// A task that is loaded.
 #[derive(Debug, Clone)]
@@ -31,50 +39,25 @@ pub struct Machine {
     phase: Phase,
     place: Place,
     /// Inputs not yet given, in order.
-    queue: VecDeque<IntentId>,
+    queue: VecDeque<Waiting>,
     /// Inputs given and not yet proven.
     given: Vec<IntentId>,
-    interrupts: Vec<IntentId>,
+    /// Wishes to end the turn that runs, and whose they are.
+    interrupts: Vec<(IntentId, String)>,
     /// Who wants the turn to end that runs as soon as the thread is open.
     stop: Option<String>,
     asks: BTreeMap<AskId, AskedOf>,
+    /// How the last turn ended, if nothing followed from it yet because an input is not proven.
+    ended: Option<Ended>,
     /// An edge was reached in the running turn, which is being interrupted for it.
     edge: Option<Edge>,
     /// Tokens of the running turn, without and with sub-agents.
     turn_tokens: u64,
     agents_tokens: u64,
-    /// Since when the running turn works without waiting for people.
+    /// Since when the running turn works without waiting for people. What it works while nobody looks is not counted.
     working_since: Option<i64>,
+    /// In a row, without a turn that ended by itself.
     crashes: u32,
-}
-
-/// The thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Closed,
-    Opening,
-    Open,
-}
-
-/// The task's share of what may run at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    None,
-    Wanted,
-    Held,
-}
-
-/// What a task is loaded with beside its row.
-#[derive(Debug, Clone, Default)]
-pub struct Loaded {
-    /// Inputs that are not proven, oldest first.
-    pub pending: Vec<IntentId>,
-    /// Those that may have reached Codex.
-    pub sent: Vec<IntentId>,
-    /// Interrupts that are not proven.
-    pub interrupts: Vec<IntentId>,
-    /// Asks for people that are open or parked.
-    pub asks: BTreeMap<AskId, AskedOf>,
 }
 
 impl Machine {
@@ -90,35 +73,13 @@ impl Machine {
             interrupts: Vec::new(),
             stop: None,
             asks: BTreeMap::new(),
+            ended: None,
             edge: None,
             turn_tokens: 0,
             agents_tokens: 0,
             working_since: None,
             crashes: 0,
         }
-    }
-
-    /// A task from the store. If it was at work when our process ended, it is found out what became of it.
-    pub fn load(now: i64, task: Task, loaded: Loaded) -> (Self, Vec<Effect>) {
-        let mut machine = Self::new(task);
-        machine.now = now;
-        machine.queue = loaded.pending.into();
-        machine.given = loaded.sent;
-        machine.interrupts = loaded.interrupts;
-        let mut out = Vec::new();
-        let was_at_work = machine.task.state.is_at_work();
-        if was_at_work || machine.task.turn.is_some() || !machine.given.is_empty() {
-            machine.asks = loaded.asks;
-            machine.shift(TaskState::Recovering, Cause::DaemonStarted, &mut out);
-            machine.stop = (!machine.interrupts.is_empty()).then(|| EARLIER.to_owned());
-            machine.phase = Phase::Opening;
-            machine.place = Place::Held;
-            // It runs already: whether there is room is no question.
-            out.extend([Effect::KeepPlace, Effect::Open]);
-        } else if machine.task.state == TaskState::Queued {
-            machine.go_on(&mut out);
-        }
-        (machine, out)
     }
 
     pub fn task(&self) -> &Task {
@@ -135,10 +96,11 @@ impl Machine {
         self.now = now;
         match signal {
             Signal::Submit { intent, if_busy } => self.submit(intent, if_busy, &mut out),
-            Signal::Interrupt { intent, by } => self.interrupt(intent, &by, &mut out),
+            Signal::Interrupt { intent, by } => self.interrupt(intent, by, &mut out),
             Signal::Placed => self.placed(&mut out),
             Signal::Opened => self.opened(&mut out),
-            Signal::OpenFailed { failure } => self.open_failed(failure, &mut out),
+            Signal::OpenFailed { failure } => self.open_failed(&failure, &mut out),
+            Signal::ThreadLost => self.thread_lost(&mut out),
             Signal::Told(update) => self.told(*update, &mut out),
             Signal::Asked { ask, of } => self.asked(ask, of, &mut out),
             Signal::AskGone { ask } => self.ask_gone(&ask, &mut out),
@@ -155,128 +117,23 @@ impl Machine {
 
     /// Unix milliseconds at which [`Signal::Tick`] is wanted at the latest.
     pub fn wake_at(&self) -> Option<i64> {
-        let most = self.task.budget.work_ms?;
-        let since = self.working_since?;
-        let left = most.saturating_sub(self.task.spent.work_ms);
-        self.edge.is_none().then(|| since.saturating_add(i64::try_from(left).unwrap_or(i64::MAX)))
+        let parked = self.task.wake_at.filter(|_| self.task.state == TaskState::Parked);
+        parked.or_else(|| self.edge_at())
     }
 
     /// Whether nothing goes on and nothing waits to: the task need not be loaded.
     pub fn is_at_rest(&self) -> bool {
-        self.task.turn.is_none()
-            && self.given.is_empty()
-            && self.place == Place::None
-            && self.phase != Phase::Opening
+        !self.is_busy() && self.place == Place::None && self.phase != Phase::Opening
     }
 
-    fn submit(&mut self, intent: IntentId, if_busy: IfBusy, out: &mut Vec<Effect>) {
-        let is_busy = self.task.turn.is_some() || !self.given.is_empty();
-        match if_busy {
-            IfBusy::Fail if is_busy || !self.queue.is_empty() => {
-                let failure = Failure::new(FailureClass::Busy, "the task is at work");
-                let to = IntentState::NotDone { why: NotDone::Refused { failure } };
-                return out.push(Effect::Settle { intent, to });
-            }
-            IfBusy::Steer if is_busy && self.phase == Phase::Open => {
-                return self.give(intent, if_busy, out);
-            }
-            IfBusy::Interrupt if is_busy => {
-                self.queue.push_front(intent.clone());
-                return self.stop_turn("a new input", out);
-            }
-            _ => self.queue.push_back(intent.clone()),
-        }
-        if self.task.state.is_over() {
-            self.shift(TaskState::Queued, Cause::Submitted { intent }, out);
-        }
-        self.go_on(out);
-    }
-
-    /// An input of our own goes first.
-    pub fn owe(&mut self, now: i64, intent: IntentId) -> Vec<Effect> {
-        let mut out = Vec::new();
-        self.now = now;
-        self.queue.push_front(intent);
-        self.go_on(&mut out);
-        self.keep_time();
-        out
-    }
-
-    fn interrupt(&mut self, intent: IntentId, by: &str, out: &mut Vec<Effect>) {
-        if self.task.turn.is_some() || !self.given.is_empty() {
-            self.interrupts.push(intent);
-            return self.stop_turn(by, out);
-        }
-        if self.task.state.is_over() && self.queue.is_empty() {
-            let to = IntentState::NotDone { why: NotDone::TooLate };
-            return out.push(Effect::Settle { intent, to });
-        }
-        for waiting in std::mem::take(&mut self.queue) {
-            let why = NotDone::Withdrawn { by: by.to_owned() };
-            out.push(Effect::Settle { intent: waiting, to: IntentState::NotDone { why } });
-        }
-        let to = IntentState::Done { receipt: Receipt::Nothing };
-        out.push(Effect::Settle { intent, to });
-        self.task.wake_at = None;
-        if !self.task.state.is_over() {
-            self.end(TaskState::Cancelled, Cause::Withdrawn { by: by.to_owned() }, out);
-        }
-    }
-
-    pub(super) fn stop_turn(&mut self, by: &str, out: &mut Vec<Effect>) {
-        match self.phase {
-            Phase::Open => out.push(Effect::Interrupt { by: by.to_owned() }),
-            _ => self.stop = Some(by.to_owned()),
-        }
-    }
-
-    fn placed(&mut self, out: &mut Vec<Effect>) {
-        if self.place != Place::Wanted {
-            return out.push(Effect::LeavePlace);
-        }
-        self.place = Place::Held;
-        self.go_on(out);
-    }
-
-    fn opened(&mut self, out: &mut Vec<Effect>) {
-        if self.phase != Phase::Opening {
-            // Nobody wants it any more.
-            self.phase = Phase::Open;
-            return out.push(Effect::Rest);
-        }
-        self.phase = Phase::Open;
-        let is_busy = self.task.turn.is_some() || !self.given.is_empty();
-        if let Some(by) = self.stop.take().filter(|_| is_busy) {
-            out.push(Effect::Interrupt { by });
-        }
-        if self.task.turn.is_some() {
-            return self.show_work(Cause::Rejoined, out);
-        }
-        if is_busy {
-            return;
-        }
-        self.settle_interrupts(None, out);
-        match self.queue.is_empty() {
-            // It was between two states when our process ended, and has nothing left to do.
-            true => self.end(TaskState::Cancelled, Cause::Rejoined, out),
-            false => self.go_on(out),
-        }
-    }
-
-    fn open_failed(&mut self, failure: Failure, out: &mut Vec<Effect>) {
+    /// The thread was closed because nothing is done on it.
+    pub fn unloaded(&mut self) {
         self.phase = Phase::Closed;
-        self.task.turn = None;
-        for intent in std::mem::take(&mut self.given) {
-            let why = format!("the thread could not be opened again: {}", failure.message);
-            out.push(Effect::Settle { intent, to: IntentState::Unknown { why } });
-        }
-        self.settle_interrupts(None, out);
-        // The input at the front is what could not be done; those behind it are held until somebody says more.
-        if let Some(intent) = self.queue.pop_front() {
-            let why = NotDone::Refused { failure: failure.clone() };
-            out.push(Effect::Settle { intent, to: IntentState::NotDone { why } });
-        }
-        self.end(TaskState::Failed, Cause::StartFailed { failure }, out);
+    }
+
+    /// Whether Codex works on something, or may.
+    fn is_busy(&self) -> bool {
+        self.task.turn.is_some() || !self.given.is_empty()
     }
 
     fn told(&mut self, update: Update, out: &mut Vec<Effect>) {
@@ -284,9 +141,10 @@ impl Machine {
             Update::TurnBegan { turn } => self.turn_began(turn, out),
             Update::InputTaken { input, turn } => {
                 let intent = IntentId::new(input.as_str());
-                self.given.retain(|given| *given != intent);
                 let to = IntentState::Done { receipt: Receipt::Taken { turn } };
-                out.push(Effect::Settle { intent, to });
+                if self.settle_given(intent, to, out) {
+                    self.go_on_if_settled(out);
+                }
             }
             Update::InputRefused { input, failure } => {
                 self.refused(IntentId::new(input.as_str()), failure, out)
@@ -306,80 +164,31 @@ impl Machine {
             self.agents_tokens = 0;
         }
         self.task.turn = Some(turn.clone());
-        if self.place != Place::Held {
-            // Codex began by itself.
-            self.place = Place::Held;
-            out.push(Effect::KeepPlace);
-        }
+        // Whatever it waited for, it works.
+        self.task.wake_at = None;
+        self.ended = None;
+        self.edge = None;
+        self.keep_place(out);
         self.show_work(Cause::TurnBegan { turn }, out);
-    }
-
-    fn refused(&mut self, intent: IntentId, failure: Failure, out: &mut Vec<Effect>) {
-        self.given.retain(|given| *given != intent);
-        let why = NotDone::Refused { failure: failure.clone() };
-        out.push(Effect::Settle { intent, to: IntentState::NotDone { why } });
-        if self.task.turn.is_none() && self.given.is_empty() {
-            self.settle_interrupts(None, out);
-            match self.queue.is_empty() {
-                true => self.end(TaskState::Failed, Cause::StartFailed { failure }, out),
-                false => self.go_on(out),
-            }
-        }
-    }
-
-    fn go_on(&mut self, out: &mut Vec<Effect>) {
-        let is_busy = self.task.turn.is_some() || !self.given.is_empty();
-        let state = self.task.state;
-        if is_busy || self.queue.is_empty() || state == TaskState::Parked || state.is_over() {
-            return;
-        }
-        if let Some(edge) = self.edge_before_turn() {
-            return self.pause(WhyAsk::Budget(edge), Cause::BudgetUsed { edge }, out);
-        }
-        match (self.place, self.phase) {
-            (Place::None, _) => {
-                self.place = Place::Wanted;
-                out.push(Effect::WantPlace);
-            }
-            (Place::Wanted, _) | (Place::Held, Phase::Opening) => {}
-            (Place::Held, Phase::Closed) => {
-                self.phase = Phase::Opening;
-                self.start(out);
-                out.push(Effect::Open);
-            }
-            (Place::Held, Phase::Open) => {
-                self.start(out);
-                if let Some(intent) = self.queue.pop_front() {
-                    self.give(intent, IfBusy::Queue, out);
-                }
-            }
-        }
-    }
-
-    fn start(&mut self, out: &mut Vec<Effect>) {
-        if !self.task.state.is_at_work() {
-            self.shift(TaskState::Starting, Cause::Placed, out);
-        }
-    }
-
-    fn give(&mut self, intent: IntentId, if_busy: IfBusy, out: &mut Vec<Effect>) {
-        self.given.push(intent.clone());
-        out.push(Effect::Give { intent, if_busy });
-    }
-
-    /// The thread was closed because nothing is done on it.
-    pub fn unloaded(&mut self) {
-        self.phase = Phase::Closed;
+        self.give_steers(out);
     }
 
     fn asked(&mut self, ask: AskId, of: AskedOf, out: &mut Vec<Effect>) {
         self.asks.insert(ask.clone(), of);
-        self.show_work(Cause::AskOpened { ask }, out);
+        // One that belongs to no turn of ours is open, and says nothing of the task.
+        if self.task.turn.is_some() || self.task.state.is_at_work() {
+            self.show_work(Cause::AskOpened { ask }, out);
+        }
     }
 
     fn ask_gone(&mut self, ask: &AskId, out: &mut Vec<Effect>) {
-        if self.asks.remove(ask).is_some() && self.task.turn.is_some() {
+        if self.asks.remove(ask).is_none() {
+            return;
+        }
+        if self.task.turn.is_some() {
             self.show_work(Cause::AsksClosed, out);
+        } else if self.asks.is_empty() && self.task.state.waits_for_a_person() {
+            self.shift(TaskState::Starting, Cause::AsksClosed, out);
         }
     }
 

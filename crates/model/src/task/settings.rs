@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::thread::OnStall;
 
-/// One crash can be anything; three without a step done between are the task's own doing.
+/// One crash can be anything; a command that kills its app-server does so each time.
 const CRASH_LIMIT: u32 = 3;
 
 /// Everything that holds for the whole task.
@@ -29,7 +29,7 @@ pub struct TaskSettings {
     /// An app-server of its own.
     pub isolate: bool,
     pub on_crash: OnCrash,
-    /// Crashes in a row, with no work done between, after which the task is given up.
+    /// Crashes in a row, without a turn between that ended by itself, after which the task is given up.
     pub crash_limit: u32,
     pub unattended: Unattended,
     /// Nobody has answered for this long: those who are to know are told again.

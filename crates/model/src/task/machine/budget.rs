@@ -3,6 +3,10 @@
 use super::Machine;
 use super::signal::Effect;
 use crate::task::{Budget, Edge};
+use crate::turn::Interrupter;
+
+/// Who ends a turn at an edge.
+const BUDGET: &str = "the budget";
 
 impl Machine {
     /// Each part whose edge is reached grows by what it was at the start.
@@ -45,7 +49,29 @@ impl Machine {
             _ => return,
         };
         self.edge = Some(edge);
-        self.stop_turn("the budget", out);
+        self.stop_turn(BUDGET, out);
+    }
+
+    /// Who ends the turn for an edge that it has reached.
+    pub(super) fn stops_for(&self) -> Option<String> {
+        self.edge.map(|_| BUDGET.to_owned())
+    }
+
+    /// Of an interrupt before our process ended Codex only says that it was one.
+    pub(super) fn is_for_the_budget(&self, by: &Interrupter) -> bool {
+        match by {
+            Interrupter::Caller { name } => name == BUDGET,
+            Interrupter::Codex => true,
+            Interrupter::Decision { .. } | Interrupter::Stall => false,
+        }
+    }
+
+    /// Unix milliseconds at which the turn that works reaches the edge of its time.
+    pub(super) fn edge_at(&self) -> Option<i64> {
+        let most = self.task.budget.work_ms?;
+        let since = self.working_since?;
+        let left = most.saturating_sub(self.task.spent.work_ms);
+        self.edge.is_none().then(|| since.saturating_add(i64::try_from(left).unwrap_or(i64::MAX)))
     }
 
     /// What is used up before the next turn begins.

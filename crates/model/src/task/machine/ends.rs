@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use super::Machine;
+use super::inputs::Rank;
 use super::signal::{Effect, MayContinue, Owed, WhyAsk};
-use super::{Machine, Phase, Place};
 use crate::failure::{Failure, FailureClass};
 use crate::task::OnCrash;
 use crate::task::intent::{IntentState, NotDone, Receipt};
 use crate::task::state::{Cause, TaskState};
-use crate::turn::{TurnEnd, TurnResult};
+use crate::turn::{Interrupter, TurnEnd, TurnResult};
 
 /// Limits in a row without any work done between, after which waiting is given up: a day of five-hour windows.
 const MOST_LIMITS: u32 = 5;
@@ -18,6 +19,14 @@ const RATE_LIMIT_PAUSE: Duration = Duration::from_secs(60);
 
 /// After the reset that was named, for clocks that differ.
 const AFTER_RESET: Duration = Duration::from_secs(5);
+
+/// How a turn ended.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    result: TurnResult,
+    /// Somebody wanted it to end.
+    wanted_by: Option<String>,
+}
 
 impl Machine {
     pub(super) fn turn_ended(&mut self, result: TurnResult, out: &mut Vec<Effect>) {
@@ -29,68 +38,118 @@ impl Machine {
         self.turn_tokens = 0;
         self.agents_tokens = 0;
         self.task.turn = None;
+        self.asks.clear();
+        let wanted_by = self.interrupts.last().map(|(_, by)| by.clone());
         self.settle_interrupts(Some(&result), out);
-        let end = result.end.clone();
+        self.task.last_result = Some(result.clone());
+        self.ended = Some(Ended { result, wanted_by });
+        self.go_on_if_settled(out);
+    }
+
+    /// What follows from the end of the last turn. While an input is not proven, nobody knows whether it was the last.
+    pub(super) fn go_on_if_settled(&mut self, out: &mut Vec<Effect>) {
+        if self.is_busy() || !self.task.state.is_at_work() {
+            return;
+        }
+        self.settle_interrupts(None, out);
+        let known = self.ended.take();
+        let known = known.or_else(|| {
+            let result = self.task.last_result.clone()?;
+            Some(Ended { result, wanted_by: None })
+        });
+        match known {
+            Some(ended) => self.conclude(ended, out),
+            None => self.next_or(TaskState::Cancelled, Cause::Rejoined, out),
+        }
+    }
+
+    fn conclude(&mut self, ended: Ended, out: &mut Vec<Effect>) {
+        let Ended { result, wanted_by } = ended;
         let did_work = result.tool_iterations > 0 || result.final_answer.is_some();
-        let turn = result.turn.clone();
-        self.task.last_result = Some(result);
-        match end {
+        let turn = result.turn;
+        let edge = self.edge.take();
+        match result.end {
             TurnEnd::Completed => {
                 self.crashes = 0;
                 self.task.limit_streak = 0;
-                self.edge = None;
                 self.next_or(TaskState::Completed, Cause::TurnCompleted { turn }, out);
             }
-            TurnEnd::Interrupted { by } => match self.edge.take() {
-                Some(edge) => self.pause(WhyAsk::Budget(edge), Cause::BudgetUsed { edge }, out),
-                None => self.next_or(TaskState::Cancelled, Cause::Interrupted { by }, out),
-            },
-            TurnEnd::Failed { failure } => self.failed(failure, did_work, out),
+            TurnEnd::Interrupted { by } => {
+                self.crashes = 0;
+                // Of an interrupt before our process ended Codex only says that it was one.
+                let is_nobodys = by == Interrupter::Codex;
+                let edge = edge.or_else(|| self.edge_before_turn().filter(|_| is_nobodys));
+                match edge.filter(|_| wanted_by.is_none()) {
+                    Some(edge) => self.pause(WhyAsk::Budget(edge), Cause::BudgetUsed { edge }, out),
+                    None => self.next_or(TaskState::Cancelled, Cause::Interrupted { by }, out),
+                }
+            }
+            TurnEnd::Failed { failure } => self.failed(failure, did_work, wanted_by, out),
         }
     }
 
     /// The next input, or the end.
-    pub(super) fn next_or(&mut self, state: TaskState, cause: Cause, out: &mut Vec<Effect>) {
-        if self.queue.is_empty() && self.given.is_empty() {
-            return self.end(state, cause, out);
+    fn next_or(&mut self, state: TaskState, cause: Cause, out: &mut Vec<Effect>) {
+        match self.queue.is_empty() {
+            true => self.end(state, cause, out),
+            false => self.go_on(out),
         }
-        self.go_on(out);
     }
 
-    pub(super) fn failed(&mut self, failure: Failure, did_work: bool, out: &mut Vec<Effect>) {
-        self.edge = None;
-        if let Some(until) = self.limit_passes_at(&failure) {
-            let streak = if did_work { 1 } else { self.task.limit_streak.saturating_add(1) };
-            self.task.limit_streak = streak;
-            if streak > MOST_LIMITS {
-                return self.end(
-                    TaskState::Failed,
-                    Cause::LimitAgain { failure, times: streak },
-                    out,
-                );
+    fn failed(
+        &mut self,
+        failure: Failure,
+        did_work: bool,
+        wanted_by: Option<String>,
+        out: &mut Vec<Effect>,
+    ) {
+        let limit = self.limit_passes_at(&failure);
+        let is_crash = failure.class == FailureClass::ServerGone;
+        if let Some(name) = wanted_by.filter(|_| is_crash || limit.is_some()) {
+            // It has ended, which is all that they wanted.
+            let by = Interrupter::Caller { name };
+            return self.next_or(TaskState::Cancelled, Cause::Interrupted { by }, out);
+        }
+        if let Some(until) = limit {
+            self.crashes = 0;
+            return self.wait_for_limit(failure, until, did_work, out);
+        }
+        if !is_crash {
+            return self.end(TaskState::Failed, Cause::TurnFailed { failure }, out);
+        }
+        self.crashes = self.crashes.saturating_add(1);
+        match self.task.settings.on_crash {
+            OnCrash::Continue if self.crashes <= self.task.settings.crash_limit => {
+                self.shift(TaskState::Recovering, Cause::ServerLost { failure }, out);
+                self.take_up(Owed::AfterCrash, out);
             }
-            self.task.wake_at = Some(until);
-            return self.park(Cause::LimitReached { failure, until }, out);
+            OnCrash::Ask => {
+                let cause = Cause::ServerLost { failure: failure.clone() };
+                self.pause(WhyAsk::Crash(failure), cause, out);
+            }
+            _ => self.end(TaskState::Failed, Cause::TurnFailed { failure }, out),
         }
-        if failure.class == FailureClass::ServerGone {
-            self.crashes = if did_work { 1 } else { self.crashes.saturating_add(1) };
-            return match self.task.settings.on_crash {
-                OnCrash::Continue if self.crashes <= self.task.settings.crash_limit => {
-                    self.shift(TaskState::Recovering, Cause::ServerLost { failure }, out);
-                    out.push(Effect::Owe(Owed::AfterCrash));
-                }
-                OnCrash::Ask => {
-                    let cause = Cause::ServerLost { failure: failure.clone() };
-                    self.pause(WhyAsk::Crash(failure), cause, out);
-                }
-                _ => self.end(TaskState::Failed, Cause::TurnFailed { failure }, out),
-            };
+    }
+
+    fn wait_for_limit(
+        &mut self,
+        failure: Failure,
+        until: i64,
+        did_work: bool,
+        out: &mut Vec<Effect>,
+    ) {
+        let streak = if did_work { 1 } else { self.task.limit_streak.saturating_add(1) };
+        self.task.limit_streak = streak;
+        if streak > MOST_LIMITS {
+            let cause = Cause::LimitAgain { failure, times: streak };
+            return self.end(TaskState::Failed, cause, out);
         }
-        self.end(TaskState::Failed, Cause::TurnFailed { failure }, out);
+        self.task.wake_at = Some(until);
+        self.park(Cause::LimitReached { failure, until }, out);
     }
 
     /// When a limit has passed, in unix milliseconds.
-    pub(super) fn limit_passes_at(&self, failure: &Failure) -> Option<i64> {
+    fn limit_passes_at(&self, failure: &Failure) -> Option<i64> {
         let wait = match failure.class {
             FailureClass::UsageLimit { resets_at } => {
                 let reset = resets_at?.saturating_mul(1000).max(self.now);
@@ -114,10 +173,24 @@ impl Machine {
                 self.crashes = 0;
                 self.extend_budget();
                 self.shift(TaskState::Queued, Cause::GoesOn { by }, out);
-                out.push(Effect::Owe(Owed::AfterPause));
+                match self.was_cut_off() {
+                    true => self.take_up(Owed::AfterPause, out),
+                    false => self.go_on(out),
+                }
             }
             MayContinue::No => self.end(TaskState::Cancelled, Cause::Stopped { by }, out),
         }
+    }
+
+    /// Whether the pause came in the middle of a turn, and not before the next one.
+    fn was_cut_off(&self) -> bool {
+        let Some(result) = &self.task.last_result else { return self.queue.is_empty() };
+        let is_ours = match &result.end {
+            TurnEnd::Completed => false,
+            TurnEnd::Interrupted { by } => self.is_for_the_budget(by),
+            TurnEnd::Failed { failure } => failure.class == FailureClass::ServerGone,
+        };
+        is_ours || self.queue.is_empty()
     }
 
     pub(super) fn tick(&mut self, out: &mut Vec<Effect>) {
@@ -126,9 +199,17 @@ impl Machine {
         {
             self.task.wake_at = None;
             self.shift(TaskState::Queued, Cause::LimitPassed, out);
-            out.push(Effect::Owe(Owed::AfterLimit));
+            self.take_up(Owed::AfterLimit, out);
         }
         self.watch_budget(out);
+    }
+
+    /// Goes on with what was cut off, unless somebody wants another thing instead.
+    fn take_up(&mut self, owed: Owed, out: &mut Vec<Effect>) {
+        match self.queue.front().is_some_and(|waiting| waiting.rank == Rank::First) {
+            true => self.go_on(out),
+            false => out.push(Effect::Owe(owed)),
+        }
     }
 
     /// Somebody must decide whether it goes on.
@@ -138,40 +219,46 @@ impl Machine {
         out.push(Effect::AskToContinue(why));
     }
 
-    pub(super) fn park(&mut self, cause: Cause, out: &mut Vec<Effect>) {
-        self.asks.clear();
+    fn park(&mut self, cause: Cause, out: &mut Vec<Effect>) {
         self.shift(TaskState::Parked, cause, out);
         self.let_go(out);
     }
 
     pub(super) fn end(&mut self, state: TaskState, cause: Cause, out: &mut Vec<Effect>) {
         self.asks.clear();
+        self.ended = None;
+        self.task.wake_at = None;
         self.task.ended_at = Some(self.now);
+        self.leave_undone(&cause, out);
         self.shift(state, cause, out);
         self.let_go(out);
     }
 
-    fn let_go(&mut self, out: &mut Vec<Effect>) {
-        if std::mem::replace(&mut self.place, Place::None) != Place::None {
-            out.push(Effect::LeavePlace);
-        }
-        if self.phase == Phase::Opening {
-            self.phase = Phase::Closed;
-        }
-        self.stop = None;
-        out.push(Effect::Rest);
-    }
-
     pub(super) fn settle_interrupts(&mut self, result: Option<&TurnResult>, out: &mut Vec<Effect>) {
-        for intent in std::mem::take(&mut self.interrupts) {
+        for (intent, _) in std::mem::take(&mut self.interrupts) {
             let to = match result {
-                Some(TurnResult { turn, end: TurnEnd::Interrupted { .. }, .. }) => {
-                    IntentState::Done { receipt: Receipt::Interrupted { turn: turn.clone() } }
+                Some(result) if has_stopped(result) => {
+                    let receipt = Receipt::Interrupted { turn: result.turn.clone() };
+                    IntentState::Done { receipt }
                 }
                 _ => IntentState::NotDone { why: NotDone::TooLate },
             };
             out.push(Effect::Settle { intent, to });
         }
+    }
+}
+
+/// Whether the turn has ended before its time, and nothing follows from that but what somebody wants.
+fn has_stopped(result: &TurnResult) -> bool {
+    match &result.end {
+        TurnEnd::Completed => false,
+        TurnEnd::Interrupted { .. } => true,
+        TurnEnd::Failed { failure } => matches!(
+            failure.class,
+            FailureClass::ServerGone
+                | FailureClass::UsageLimit { .. }
+                | FailureClass::RateLimit { .. }
+        ),
     }
 }
 

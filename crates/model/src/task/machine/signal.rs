@@ -24,6 +24,8 @@ pub enum Signal {
     OpenFailed {
         failure: Failure,
     },
+    /// The thread is no longer driven, and nobody closed it.
+    ThreadLost,
     Told(Box<Update>),
     /// An ask for people is open.
     Asked {
@@ -89,8 +91,6 @@ pub enum Effect {
     Owe(Owed),
     /// Ask whether the task shall go on.
     AskToContinue(WhyAsk),
-    /// Nothing is to be done for it any more.
-    Rest,
 }
 
 /// Inputs that we give by ourselves.

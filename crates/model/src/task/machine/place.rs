@@ -1,0 +1,108 @@
+//! The task's share of what may run at once, and whether its thread is open.
+
+use super::Machine;
+use super::signal::Effect;
+use crate::failure::Failure;
+use crate::task::intent::IntentState;
+use crate::task::state::{Cause, TaskState};
+
+/// The thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Closed,
+    Opening,
+    Open,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    None,
+    Wanted,
+    Held,
+}
+
+impl Machine {
+    pub(super) fn placed(&mut self, out: &mut Vec<Effect>) {
+        match self.place {
+            Place::None => out.push(Effect::LeavePlace),
+            // It began to run by itself meanwhile, and is counted.
+            Place::Held => {}
+            Place::Wanted => {
+                self.place = Place::Held;
+                self.go_on(out);
+            }
+        }
+    }
+
+    /// It runs, whether there is room or not.
+    pub(super) fn keep_place(&mut self, out: &mut Vec<Effect>) {
+        if self.place != Place::Held {
+            self.place = Place::Held;
+            out.push(Effect::KeepPlace);
+        }
+    }
+
+    /// An opening that is under way goes on: there must never be two.
+    pub(super) fn let_go(&mut self, out: &mut Vec<Effect>) {
+        if std::mem::replace(&mut self.place, Place::None) != Place::None {
+            out.push(Effect::LeavePlace);
+        }
+        self.stop = None;
+    }
+
+    pub(super) fn opened(&mut self, out: &mut Vec<Effect>) {
+        self.phase = Phase::Open;
+        match self.place {
+            // Nobody wants it any more, or not yet.
+            Place::None | Place::Wanted => return,
+            Place::Held => {}
+        }
+        let is_busy = self.is_busy();
+        if let Some(by) = self.stop.take().filter(|_| is_busy) {
+            out.push(Effect::Interrupt { by });
+        }
+        if self.task.turn.is_some() {
+            self.show_work(Cause::Rejoined, out);
+            return self.give_steers(out);
+        }
+        if is_busy {
+            return;
+        }
+        self.settle_interrupts(None, out);
+        match self.queue.is_empty() {
+            // It was between two states when our process ended, and has nothing left to do.
+            true => self.end(TaskState::Cancelled, Cause::Rejoined, out),
+            false => self.go_on(out),
+        }
+    }
+
+    pub(super) fn open_failed(&mut self, failure: &Failure, out: &mut Vec<Effect>) {
+        self.phase = Phase::Closed;
+        match self.place {
+            // It is tried again when its time has come.
+            Place::None | Place::Wanted => return,
+            Place::Held => {}
+        }
+        self.task.turn = None;
+        self.stop_clock();
+        for intent in std::mem::take(&mut self.given) {
+            let why = format!("the thread could not be opened again: {}", failure.message);
+            out.push(Effect::Settle { intent, to: IntentState::Unknown { why } });
+        }
+        self.settle_interrupts(None, out);
+        self.end(TaskState::Failed, Cause::StartFailed { failure: failure.clone() }, out);
+    }
+
+    /// The thread is open no more, and we did not close it.
+    pub(super) fn thread_lost(&mut self, out: &mut Vec<Effect>) {
+        self.phase = Phase::Closed;
+        if !self.is_busy() {
+            return self.go_on(out);
+        }
+        self.keep_place(out);
+        self.phase = Phase::Opening;
+        // Whoever wanted the turn to end still does.
+        self.stop = self.interrupts.last().map(|(_, by)| by.clone()).or_else(|| self.stops_for());
+        out.push(Effect::Open);
+    }
+}

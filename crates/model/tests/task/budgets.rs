@@ -1,0 +1,147 @@
+//! A budget in tokens, time and turns: at its edge the task stops and asks.
+
+use ostler_model::task::machine::{AskedOf, Effect, MayContinue, Owed, Signal, WhyAsk};
+use ostler_model::task::{Budget, Cause, Edge, TaskSettings, TaskState};
+use ostler_model::thread::{IfBusy, Update};
+use ostler_model::{Interrupter, TurnEnd};
+
+use crate::rig::{Rig, START, deeds, give, interrupted, moves, result, tokens};
+
+fn working(budget: Budget) -> Rig {
+    Rig::working(TaskSettings { budget, ..TaskSettings::default() })
+}
+
+fn of_tokens(most: u64) -> Rig {
+    working(Budget { tokens: Some(most), ..Budget::default() })
+}
+
+fn stop() -> Effect {
+    Effect::Interrupt { by: "the budget".to_owned() }
+}
+
+fn uses(rig: &mut Rig, turn: &str, total: u64) -> Vec<Effect> {
+    rig.tell(Update::Usage { turn: turn.into(), usage: tokens(total) })
+}
+
+fn ends_with(rig: &mut Rig, turn: &str, end: TurnEnd, total: u64) -> Vec<Effect> {
+    let mut result = result(turn, end);
+    result.usage = tokens(total);
+    rig.tell(Update::TurnEnded { result: Box::new(result) })
+}
+
+fn may(rig: &mut Rig, answer: MayContinue) -> Vec<Effect> {
+    rig.step(Signal::MayContinue { answer, by: "ana".to_owned() })
+}
+
+#[test]
+fn tokens_stop_the_turn_once_and_somebody_lets_it_go_on() {
+    let mut rig = of_tokens(100);
+    assert_eq!(uses(&mut rig, "t1", 99), []);
+    assert_eq!(uses(&mut rig, "t1", 100), [stop()]);
+    assert_eq!(uses(&mut rig, "t1", 120), []);
+
+    let edge = Edge::Tokens { used: 100, most: 100 };
+    let end = ends_with(&mut rig, "t1", interrupted("the budget"), 120);
+    assert_eq!(rig.machine.task().cause, Cause::BudgetUsed { edge });
+    let ask = Effect::AskToContinue(WhyAsk::Budget(edge));
+    assert_eq!(deeds(end), [Effect::LeavePlace, ask]);
+
+    let yes = may(&mut rig, MayContinue::Yes);
+    assert_eq!(moves(&yes), [TaskState::Queued]);
+    assert_eq!(deeds(yes), [Effect::Owe(Owed::AfterPause)]);
+    assert_eq!(rig.machine.task().budget.tokens, Some(220));
+
+    rig.owe("ours");
+    rig.step(Signal::Placed);
+    rig.begin("t2", "ours");
+    assert_eq!(uses(&mut rig, "t2", 99), []);
+    assert_eq!(uses(&mut rig, "t2", 100), [stop()]);
+}
+
+#[test]
+fn no_ends_the_task_and_all_that_waits() {
+    let mut rig = of_tokens(100);
+    rig.submit("b", IfBusy::Queue);
+    uses(&mut rig, "t1", 100);
+    ends_with(&mut rig, "t1", interrupted("the budget"), 100);
+    let no = may(&mut rig, MayContinue::No);
+    assert_eq!(moves(&no), [TaskState::Cancelled]);
+    assert_eq!(crate::rig::settled(&no).len(), 1);
+}
+
+#[test]
+fn what_sub_agents_use_counts() {
+    let mut rig = of_tokens(100);
+    assert_eq!(uses(&mut rig, "t1", 60), []);
+    assert_eq!(rig.step(Signal::AgentsUsed { tokens: 40 }), [stop()]);
+    ends_with(&mut rig, "t1", interrupted("the budget"), 60);
+    assert_eq!(rig.machine.task().spent.tokens, 100);
+}
+
+#[test]
+fn a_turn_that_ends_at_the_edge_by_itself_has_ended() {
+    let mut rig = of_tokens(100);
+    uses(&mut rig, "t1", 100);
+    assert_eq!(moves(&ends_with(&mut rig, "t1", TurnEnd::Completed, 100)), [TaskState::Completed]);
+    // What is sent now needs somebody's word first, and is not begun with another input of ours.
+    let sent = rig.submit("b", IfBusy::Queue);
+    assert_eq!(moves(&sent), [TaskState::Queued, TaskState::Parked]);
+    assert_eq!(deeds(may(&mut rig, MayContinue::Yes)), [Effect::WantPlace]);
+    assert_eq!(deeds(rig.step(Signal::Placed)), [give("b", IfBusy::Queue)]);
+}
+
+#[test]
+fn turns_stop_before_the_next_one_and_each_word_is_good_for_as_many() {
+    let mut rig = working(Budget { turns: Some(1), ..Budget::default() });
+    rig.submit("b", IfBusy::Queue);
+    rig.submit("c", IfBusy::Queue);
+    let end = rig.end("t1", TurnEnd::Completed);
+    assert_eq!(moves(&end), [TaskState::Parked]);
+    let edge = Edge::Turns { used: 1, most: 1 };
+    assert_eq!(deeds(end), [Effect::LeavePlace, Effect::AskToContinue(WhyAsk::Budget(edge))]);
+
+    assert_eq!(deeds(may(&mut rig, MayContinue::Yes)), [Effect::WantPlace]);
+    assert_eq!(deeds(rig.step(Signal::Placed)), [give("b", IfBusy::Queue)]);
+    rig.begin("t2", "b");
+    assert_eq!(moves(&rig.end("t2", TurnEnd::Completed)), [TaskState::Parked]);
+}
+
+#[test]
+fn time_counts_while_it_works_and_not_while_it_waits() {
+    let mut rig = working(Budget { work_ms: Some(1_000), ..Budget::default() });
+    assert_eq!(rig.machine.wake_at(), Some(START + 1_000));
+    rig.now += 400;
+    rig.step(Signal::Asked { ask: "q".into(), of: AskedOf::Approval });
+    assert_eq!(rig.machine.wake_at(), None);
+    rig.now += 1_000_000;
+    assert_eq!(rig.step(Signal::Tick), []);
+    rig.step(Signal::AskGone { ask: "q".into() });
+    assert_eq!(rig.machine.wake_at(), Some(rig.now + 600));
+    rig.now += 600;
+    assert_eq!(rig.step(Signal::Tick), [stop()]);
+    let edge = Edge::WorkTime { used_ms: 1_000, most_ms: 1_000 };
+    rig.end("t1", interrupted("the budget"));
+    assert_eq!(rig.machine.task().cause, Cause::BudgetUsed { edge });
+    assert_eq!(rig.machine.wake_at(), None);
+}
+
+#[test]
+fn who_interrupts_at_the_edge_is_not_asked() {
+    let mut rig = of_tokens(100);
+    uses(&mut rig, "t1", 100);
+    rig.interrupt("i");
+    let end = ends_with(&mut rig, "t1", interrupted("the budget"), 100);
+    assert_eq!(moves(&end), [TaskState::Cancelled]);
+}
+
+#[test]
+fn an_edge_is_not_forgotten_when_our_process_ends_while_the_turn_is_stopped() {
+    let mut rig = of_tokens(100);
+    uses(&mut rig, "t1", 100);
+    rig.restart(Vec::new());
+    rig.step(Signal::Opened);
+    // Codex only says that it was interrupted.
+    let end = TurnEnd::Interrupted { by: Interrupter::Codex };
+    assert_eq!(moves(&ends_with(&mut rig, "t1", end, 100)), [TaskState::Parked]);
+    assert_eq!(deeds(may(&mut rig, MayContinue::Yes)), [Effect::Owe(Owed::AfterPause)]);
+}

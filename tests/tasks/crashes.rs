@@ -1,0 +1,126 @@
+//! The app-server is killed in the middle of a turn.
+
+use ostler_model::task::{Cause, OnCrash};
+use ostler_model::thread::IfBusy;
+use ostler_model::{Decision, FailureClass, TaskSettings, TaskState};
+use ostler_testkit::{Stage, Workshop};
+use rstest::rstest;
+
+use crate::{AFTER_CRASH, AFTER_PAUSE, PROMPT, answer_of, is_taken, stage_of, text};
+
+const NEXT: &str = "feed the cat";
+
+fn world(version: &str) -> Stage {
+    stage_of(
+        version,
+        vec![
+            (AFTER_CRASH, vec![text("Went on.")]),
+            (AFTER_PAUSE, vec![text("Was let go on.")]),
+            (NEXT, vec![text("Fed.")]),
+            (PROMPT, vec![text("Never."), text("Never.")]),
+        ],
+    )
+}
+
+/// A task whose turn waits for the model when its app-server dies.
+async fn killed(shop: &Workshop, stage: &Stage, on_crash: OnCrash) -> ostler_model::TaskId {
+    stage.model().hold_answers();
+    let policy = |settings: &mut TaskSettings| settings.on_crash = on_crash;
+    let task = shop.start_with(stage, PROMPT, policy).await.unwrap();
+    shop.until(&task, TaskState::Working).await.unwrap();
+    shop.until_requests(stage, 1).await.unwrap();
+    shop.kill_codex(stage, &task).await.unwrap();
+    shop.until_that(&task, |task| task.state != TaskState::Working).await.unwrap();
+    stage.model().release_answers();
+    task
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_task_goes_on_in_a_fresh_app_server(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let stage = world(version);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = killed(&shop, &stage, OnCrash::Continue).await;
+    let before = shop.task(&task).await.unwrap();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+
+    assert_eq!((answer_of(&ended), ended.spent.turns), (Some("Went on."), 2));
+    assert_eq!(ended.thread, before.thread);
+    assert_eq!(stage.model().requests_seen(), 2);
+    let states = shop.states(&task).await.unwrap();
+    assert!(states.contains(&TaskState::Recovering), "{states:?}");
+    let intents = shop.intents(&task).await.unwrap();
+    assert_eq!(intents.iter().filter(|(_, state)| is_taken(state)).count(), 2);
+    shop.close().await.unwrap();
+}
+
+#[rstest]
+#[case::yes(Decision::Once, TaskState::Completed)]
+#[case::no(Decision::Deny, TaskState::Cancelled)]
+#[tokio::test]
+async fn a_task_asks_whether_it_goes_on(#[case] decision: Decision, #[case] end: TaskState) {
+    let stage = world("0.166.0");
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = killed(&shop, &stage, OnCrash::Ask).await;
+    let parked = shop.until(&task, TaskState::Parked).await.unwrap();
+    let Cause::ServerLost { failure } = &parked.cause else { panic!("{parked:?}") };
+    assert_eq!((&failure.class, parked.wake_at), (&FailureClass::ServerGone, None));
+
+    let ask = shop.ask(&task).await.unwrap();
+    shop.answer(&ask, decision).await.unwrap();
+    let ended = shop.until(&task, end).await.unwrap();
+    if end == TaskState::Completed {
+        assert_eq!(answer_of(&ended), Some("Was let go on."));
+    }
+    shop.states(&task).await.unwrap();
+    shop.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_task_that_failed_with_its_app_server_can_be_sent_more() {
+    let stage = world("0.166.0");
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = killed(&shop, &stage, OnCrash::Fail).await;
+    let failed = shop.until(&task, TaskState::Failed).await.unwrap();
+    assert!(matches!(failed.cause, Cause::TurnFailed { .. }), "{:?}", failed.cause);
+
+    let sent = shop.send(&task, NEXT, IfBusy::Queue).await.unwrap();
+    shop.settled(&sent).await.unwrap();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!((answer_of(&ended), &ended.thread), (Some("Fed."), &failed.thread));
+    shop.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn our_process_and_the_app_server_are_gone_at_once() {
+    let stage = world("0.166.0");
+    stage.model().hold_answers();
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.until_requests(&stage, 1).await.unwrap();
+    shop.until(&task, TaskState::Working).await.unwrap();
+    let queued = shop.send(&task, NEXT, IfBusy::Queue).await.unwrap();
+    let gone = shop.task(&task).await.unwrap();
+    shop.close().await.unwrap();
+    kill_keeper(&stage, gone.keeper.as_deref().unwrap());
+    stage.model().release_answers();
+
+    let shop = Workshop::open(&stage).await.unwrap();
+    assert!(is_taken(&shop.settled(&queued).await.unwrap()));
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    // It went on first, then did what had been waiting.
+    assert_eq!((answer_of(&ended), ended.spent.turns), (Some("Fed."), 3));
+    assert_eq!(stage.model().requests_seen(), 3);
+    shop.states(&task).await.unwrap();
+    shop.close().await.unwrap();
+}
+
+fn kill_keeper(stage: &Stage, keeper: &str) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let found = ostler_codex::keeper::find(&stage.start_keeper().unwrap().root, keeper).unwrap();
+    let record = found.record.unwrap();
+    let pid = record.codex.unwrap().pid;
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+}

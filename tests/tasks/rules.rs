@@ -1,0 +1,87 @@
+//! An answer for good makes a rule, and the rule decides the next ask.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ostler_engine::{Answer, Reach, Remembering};
+use ostler_model::task::{AskRecord, DecidedBy};
+use ostler_model::{Decision, TaskId, TaskState};
+use ostler_testkit::{Stage, Workshop};
+use rstest::rstest;
+
+use crate::{PROMPT, command, stage, text, untrusted};
+
+/// A rule can be made of it: it does what it says, and no version takes it for harmless.
+const PLAIN: &str = "touch stable";
+
+async fn always(shop: &Workshop, ask: &AskRecord, reach: Reach, expires_at: Option<i64>) {
+    let by = DecidedBy::Person { name: "test".to_owned(), surface: "test".to_owned() };
+    let remember = Some(Remembering { reach, expires_at });
+    let answer = Answer { decision: Decision::Once, reason: None, remember, by };
+    shop.engine.answer(&ask.id, answer).await.unwrap();
+}
+
+/// Who decided the asks of a task: `None` while one is open.
+async fn decided(shop: &Workshop, task: &TaskId) -> Vec<Option<DecidedBy>> {
+    let asks = shop.engine.store().asks_of(task).await.unwrap();
+    asks.into_iter().map(|ask| ask.decision.map(|decision| decision.by)).collect()
+}
+
+fn twice(version: &str) -> Stage {
+    stage(version, vec![command(PLAIN), command(PLAIN), text("Done.")])
+}
+
+#[rstest]
+#[case::in_this_task(Reach::Task, false)]
+#[case::in_this_folder(Reach::Directory(None), true)]
+#[case::everywhere(Reach::Everywhere, true)]
+#[tokio::test]
+async fn a_rule_holds_where_it_was_made_for(
+    #[values("0.130.0", "0.166.0")] version: &str,
+    #[case] reach: Reach,
+    #[case] holds_for_others: bool,
+) {
+    let stage = twice(version);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
+    let ask = shop.ask(&task).await.unwrap();
+    always(&shop, &ask, reach, None).await;
+    shop.until(&task, TaskState::Completed).await.unwrap();
+
+    let rule = shop.engine.rules().iter().next().unwrap().id.clone();
+    let by = decided(&shop, &task).await;
+    assert_eq!(by[1], Some(DecidedBy::Rule { rule: rule.clone() }));
+    let uses = shop.engine.store().rule_uses(&rule, 9).await.unwrap();
+    assert_eq!(uses.len(), 1);
+
+    // The rule is still there in the next process.
+    shop.close().await.unwrap();
+    let shop = Workshop::open(&stage).await.unwrap();
+    let other = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
+    if holds_for_others {
+        shop.until(&other, TaskState::Completed).await.unwrap();
+        let ruled = Some(DecidedBy::Rule { rule });
+        assert_eq!(decided(&shop, &other).await, [ruled.clone(), ruled]);
+    } else {
+        shop.until(&other, TaskState::WaitingForApproval).await.unwrap();
+        assert_eq!(decided(&shop, &other).await, [None]);
+    }
+    shop.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_rule_ends_when_it_was_to_end() {
+    let stage = stage("0.166.0", vec![command(PLAIN), text("Done.")]);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let soon = i64::try_from(now.as_millis()).unwrap() + 3_000;
+    let task = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
+    let ask = shop.ask(&task).await.unwrap();
+    always(&shop, &ask, Reach::Everywhere, Some(soon)).await;
+    shop.until(&task, TaskState::Completed).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(3_100)).await;
+
+    let other = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
+    shop.until(&other, TaskState::WaitingForApproval).await.unwrap();
+    assert_eq!(decided(&shop, &other).await, [None]);
+    shop.close().await.unwrap();
+}

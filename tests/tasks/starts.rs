@@ -1,0 +1,58 @@
+//! A start with a key is one start, however often it comes.
+
+use ostler_engine::StartTask;
+use ostler_model::task::{Sandbox, SandboxMode};
+use ostler_model::{Input, TaskSettings, TaskState};
+use ostler_testkit::{Stage, Workshop};
+
+use crate::{PROMPT, stage, text};
+
+fn wish(stage: &Stage, prompt: &str, by: &str) -> StartTask {
+    let sandbox = Sandbox { mode: SandboxMode::WorkspaceWrite, ..Sandbox::default() };
+    let cwd = stage.workspace().display().to_string();
+    let mut settings = TaskSettings { sandbox, ..TaskSettings::in_folder(cwd) };
+    settings.codex.home = Some(stage.codex_home().display().to_string());
+    StartTask {
+        settings,
+        input: Input::text(prompt),
+        by: by.to_owned(),
+        key: Some("k".to_owned()),
+        forked_from: None,
+        id: None,
+    }
+}
+
+#[tokio::test]
+async fn the_same_start_is_the_same_task_and_another_one_is_refused() {
+    let stage = stage("0.166.0", vec![text("One.")]);
+    // There is room for one task in the queue; one that is known needs none.
+    let shop = Workshop::open_with(&stage, |settings| {
+        settings.queued = 1;
+        settings.running = 0;
+    })
+    .await
+    .unwrap();
+
+    let (one, two) = tokio::join!(
+        shop.engine.start_task(wish(&stage, PROMPT, "ana")),
+        shop.engine.start_task(wish(&stage, PROMPT, "ana")),
+    );
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert_eq!(one.task, two.task);
+    assert_eq!([one.is_known, two.is_known].iter().filter(|known| **known).count(), 1);
+    let again = shop.engine.start_task(wish(&stage, PROMPT, "ana")).await.unwrap();
+    assert_eq!((&again.task, again.is_known), (&one.task, true));
+    let other = shop.engine.start_task(wish(&stage, "another thing", "ana")).await.unwrap_err();
+    assert!(other.to_string().contains(one.task.as_str()), "{other}");
+    shop.close().await.unwrap();
+
+    // Another person's key is another key, and a restart changes nothing.
+    let shop = Workshop::open(&stage).await.unwrap();
+    let again = shop.engine.start_task(wish(&stage, PROMPT, "ana")).await.unwrap();
+    assert_eq!((&again.task, again.is_known), (&one.task, true));
+    let theirs = shop.engine.start_task(wish(&stage, PROMPT, "ben")).await.unwrap();
+    assert!(!theirs.is_known && theirs.task != one.task);
+    shop.until(&one.task, TaskState::Completed).await.unwrap();
+    shop.until(&theirs.task, TaskState::Completed).await.unwrap();
+    shop.close().await.unwrap();
+}
