@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_engine::{
     Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, PoolSettings, PoolWaits,
-    StartTask,
+    StartTask, WorktreeSettings,
 };
 use ostler_model::task::{AskRecord, DecidedBy, Sandbox, SandboxMode, TaskSettings};
 use ostler_model::{Decision, Event, Input, Task, TaskId, TaskState};
@@ -64,6 +64,10 @@ impl Workshop {
             approver: None,
             rules: Vec::new(),
             allowed: Allowed::default(),
+            worktrees: WorktreeSettings {
+                folder: stage.state().join("worktrees"),
+                branch_prefix: "ostler/".to_owned(),
+            },
         };
         change(&mut settings);
         let stop = CancellationToken::new();
@@ -103,6 +107,7 @@ impl Workshop {
             key: None,
             forked_from: None,
             id: None,
+            worktree: false,
         };
         Ok(self.engine.start_task(wish).await?.task)
     }
