@@ -173,6 +173,22 @@ impl Stage {
     }
 }
 
+impl Drop for Stage {
+    /// An engine leaves its app-servers to the next one; after a test there is none.
+    fn drop(&mut self) {
+        let keepers = std::fs::read_dir(self.runtime.path().join("run/keepers"));
+        for keeper in keepers.into_iter().flatten().flatten() {
+            let stop = Command::new(&self.program)
+                .args(["keeper", "stop", "--now"])
+                .arg(keeper.file_name())
+                .env("OSTLER_HOME", self.runtime.path())
+                .output();
+            // One that has ended by itself needs nothing; a test that failed has its own message.
+            drop(stop);
+        }
+    }
+}
+
 impl KeptCodex {
     pub fn socket(&self) -> PathBuf {
         self.found.folder.socket()

@@ -2,7 +2,11 @@
 //! the `ostler` binary does with it is tested in `crates/cli/tests` and `tests/e2e`.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod fork;
 mod plain;
+mod pool;
+mod review;
+mod worktree;
 
 use ostler_scripted_model::{Answer, Call, Conversation, Script};
 use ostler_testkit::Stage;
@@ -14,6 +18,17 @@ const PROMPT: &str = "harness the horse";
 /// A world in which the model gives these answers, one to each of Codex's requests.
 fn stage(version: &str, answers: Vec<Answer>) -> Stage {
     let conversations = vec![Conversation { prompt: PROMPT.to_owned(), answers }];
+    let script = Script { conversations, ..Script::default() };
+    Stage::set(env!("CARGO_BIN_EXE_ostler"), env!("CARGO_TARGET_TMPDIR"), version, script).unwrap()
+}
+
+/// A world with several prompts, each with its answers.
+fn stage_of(version: &str, conversations: &[(&str, Vec<Answer>)]) -> Stage {
+    let conversation = |(prompt, answers): &(&str, Vec<Answer>)| Conversation {
+        prompt: (*prompt).to_owned(),
+        answers: answers.clone(),
+    };
+    let conversations = conversations.iter().map(conversation).collect();
     let script = Script { conversations, ..Script::default() };
     Stage::set(env!("CARGO_BIN_EXE_ostler"), env!("CARGO_TARGET_TMPDIR"), version, script).unwrap()
 }
