@@ -42,6 +42,14 @@ pub fn codex_binary(version: &str) -> anyhow::Result<PathBuf> {
     Ok(path.insert(found).clone())
 }
 
+/// The cache that holds these versions, for what chooses among several.
+pub fn codex_cache(versions: &[&str]) -> anyhow::Result<Cache> {
+    for version in versions {
+        codex_binary(version)?;
+    }
+    Ok(Cache::new(cache_folder()))
+}
+
 /// Runs on a thread of its own, because a runtime cannot be started inside the runtime of the calling test.
 fn install(version: &str) -> anyhow::Result<PathBuf> {
     let request: VersionRequest = version.parse()?;

@@ -14,7 +14,7 @@ mod terminal;
 mod workshop;
 
 pub use client::{Client, Question};
-pub use codex::{OLDEST, VERSIONS, codex_binary};
+pub use codex::{OLDEST, VERSIONS, codex_binary, codex_cache};
 pub use cut::CutConnector;
 pub use driven::{Driven, DrivenThread};
 pub use mcp::tiny_mcp_server;

@@ -7,7 +7,7 @@ use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_codex::keeper;
 use ostler_engine::{
     Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, PoolSettings, PoolWaits,
-    StartTask,
+    StartTask, WorktreeSettings,
 };
 use ostler_model::task::{
     AskRecord, DecidedBy, IntentState, Sandbox, SandboxMode, TaskSettings, Wish,
@@ -69,6 +69,10 @@ impl Workshop {
             approver: None,
             rules: Vec::new(),
             allowed: Allowed::default(),
+            worktrees: WorktreeSettings {
+                folder: stage.state().join("worktrees"),
+                branch_prefix: "ostler/".to_owned(),
+            },
         };
         change(&mut settings);
         let stop = CancellationToken::new();
@@ -113,6 +117,7 @@ impl Workshop {
             key: None,
             forked_from: None,
             id: None,
+            worktree: false,
         };
         Ok(self.engine.start_task(wish).await?.task)
     }

@@ -7,15 +7,19 @@ mod asks;
 mod budgets;
 mod crashes;
 mod follow_ups;
+mod fork;
 mod idle;
 mod interrupts;
 mod limits;
 mod parked_asks;
 mod plain;
+mod pool;
 mod restarts;
+mod review;
 mod rules;
 mod running;
 mod starts;
+mod worktree;
 
 use ostler_model::task::{Approval, IntentState, Receipt};
 use ostler_model::{Task, TaskSettings};
@@ -42,6 +46,17 @@ fn stage_of(version: &str, conversations: Vec<(&str, Vec<Answer>)>) -> Stage {
         .into_iter()
         .map(|(prompt, answers)| Conversation { prompt: prompt.to_owned(), answers })
         .collect();
+    let script = Script { conversations, ..Script::default() };
+    Stage::set(env!("CARGO_BIN_EXE_ostler"), env!("CARGO_TARGET_TMPDIR"), version, script).unwrap()
+}
+
+/// A world with several prompts, each with its answers.
+fn stage_of(version: &str, conversations: &[(&str, Vec<Answer>)]) -> Stage {
+    let conversation = |(prompt, answers): &(&str, Vec<Answer>)| Conversation {
+        prompt: (*prompt).to_owned(),
+        answers: answers.clone(),
+    };
+    let conversations = conversations.iter().map(conversation).collect();
     let script = Script { conversations, ..Script::default() };
     Stage::set(env!("CARGO_BIN_EXE_ostler"), env!("CARGO_TARGET_TMPDIR"), version, script).unwrap()
 }

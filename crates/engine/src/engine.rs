@@ -1,11 +1,12 @@
 //! The handle: what doors may ask of the engine. All of it is durable when it returns.
 
+use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use ostler_model::policy::{Rule, RuleSet};
 use ostler_model::task::{
-    AskRecord, AskState, DecidedBy, ForkedFrom, Intent, IntentState, TaskSettings, Wish,
+    AskRecord, AskState, DecidedBy, ForkedFrom, Intent, IntentState, TaskSettings, Wish, Worktree,
 };
 use ostler_model::thread::IfBusy;
 use ostler_model::{
@@ -14,6 +15,7 @@ use ostler_model::{
 use ostler_store::{
     Batch, Committed, Retention, RuleRow, StartKey, Store, StoreError, SweepReport, Write,
 };
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -29,6 +31,7 @@ use crate::refusal::Refusal;
 use crate::runner::{AnswerError, AnswerOrder, Order, Remembering};
 use crate::shared::{Shared, now};
 use crate::start::{self, Allowed, StartTask};
+use crate::worktree::{Force, Merged, WorktreeError, WorktreeSettings, WorktreeShown, Worktrees};
 
 /// Words of runners and doors that wait for the dispatcher.
 const QUEUED_WORDS: usize = 4096;
@@ -50,6 +53,7 @@ pub struct EngineSettings {
     /// Of the operator's file; those made by `always` are in the store.
     pub rules: Vec<Rule>,
     pub allowed: Allowed,
+    pub worktrees: WorktreeSettings,
 }
 
 /// Cheap to clone.
@@ -61,12 +65,15 @@ pub struct Engine {
     queued: usize,
     /// Held while an intent with a key is looked for and written.
     keyed: Arc<tokio::sync::Mutex<()>>,
+    worktrees: Worktrees,
 }
 
 /// Ends when the engine has ended.
 #[derive(Debug)]
 pub struct EngineTask {
     work: JoinHandle<Result<(), StoreError>>,
+    /// Removes worktrees that are nobody's; what it does not get done, the next one does.
+    tidying: JoinHandle<()>,
 }
 
 /// A task that was started, now or before by the same key.
@@ -87,6 +94,32 @@ pub struct AppServerShown {
     pub isolated_for: Option<TaskId>,
     /// It takes no further thread, and is replaced when those in it are closed.
     pub is_full: bool,
+}
+
+/// Which turns, for a task without a worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffOf {
+    LastTurn,
+    AllTurns,
+}
+
+/// What a task has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskDiff {
+    pub task: TaskId,
+    pub from: DiffFrom,
+    /// Unified; empty if nothing was changed.
+    pub diff: String,
+}
+
+/// Where a diff comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum DiffFrom {
+    /// All that differs from the commit that the worktree began with.
+    Worktree { worktree: Worktree },
+    /// As Codex told it, turn after turn.
+    Turns { turns: usize },
 }
 
 /// An answer of a person, or of a program that may decide.
@@ -115,6 +148,9 @@ impl Engine {
                 }
             }
         }
+        let worktrees = Worktrees::new(settings.worktrees, &settings.pool.environment);
+        // Whose they are is seen before anybody can start a task.
+        let orphans = worktrees.orphans(&store).await;
         let (to_dispatcher, runners) = mpsc::channel(QUEUED_WORDS);
         let (doors, wants) = mpsc::channel(QUEUED_WORDS);
         let shared = Arc::new(Shared {
@@ -129,14 +165,17 @@ impl Engine {
         let line = Line::new(settings.running, settings.running_per_pool);
         let dispatcher = Dispatcher::new(shared.clone(), line, stop);
         let work = tokio::spawn(dispatcher.run(wants, runners));
+        let tidying = worktrees.clone();
+        let tidying = tokio::spawn(async move { tidying.tidy(orphans).await });
         let engine = Self {
             shared,
             doors,
             allowed: settings.allowed,
             queued: settings.queued,
             keyed: Arc::default(),
+            worktrees,
         };
-        Ok((engine, EngineTask { work }))
+        Ok((engine, EngineTask { work, tidying }))
     }
 
     /// What is remembered. Reading needs nobody's leave.
@@ -169,10 +208,22 @@ impl Engine {
             Some(_) => pool.kind_now(&wish.settings).await,
         };
         let kind = kind.map_err(Refusal::Codex)?;
-        let StartTask { mut settings, input, by, forked_from, id, .. } = wish;
+        let StartTask { mut settings, input, by, forked_from, id, worktree, .. } = wish;
+        let id = id.unwrap_or_else(fresh_task_id);
+        if worktree {
+            let made = self.worktrees.make(&id, Path::new(&settings.cwd)).await?;
+            settings.worktree = Some(made.worktree);
+            settings.cwd = made.cwd;
+        }
         settings.codex.version = Some(kind.version.to_string());
         let (task, batch) = new_task(settings, input, by, forked_from, id, key);
-        match self.shared.store.commit(batch).await? {
+        let committed = self.shared.store.commit(batch).await;
+        if let (Err(_) | Ok(Committed::Known(_)), Some(made)) =
+            (&committed, &task.settings.worktree)
+        {
+            self.worktrees.discard(&task.id, made).await;
+        }
+        match committed? {
             Committed::Known(task) => Ok(Started { task, is_known: true }),
             _ => {
                 self.shared.hub.tell_changed(&task.id, TaskState::Queued);
@@ -192,6 +243,10 @@ impl Engine {
         key: Option<&str>,
     ) -> Result<IntentId, Refusal> {
         start::check_input(&input)?;
+        let worktree = self.find(task).await?.settings.worktree;
+        if worktree.is_some_and(|worktree| !Path::new(&worktree.path).is_dir()) {
+            return Err(WorktreeError::Removed { task: task.clone() }.into());
+        }
         self.intend(task, Wish::Send { input, if_busy }, by, key).await
     }
 
@@ -247,16 +302,62 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends what runs of a task, and forgets it. Its worktree and its thread in Codex's home stay.
-    pub async fn remove(&self, task: &TaskId) -> Result<(), Refusal> {
-        self.find(task).await?;
+    /// Ends what runs of a task, and forgets it. Its thread in Codex's home stays, and so does its worktree if that has work
+    /// that is nowhere else; then its folder is given back.
+    pub async fn remove(&self, task: &TaskId) -> Result<Option<String>, Refusal> {
+        let worktree = self.find(task).await?.settings.worktree;
         let (done, removed) = oneshot::channel();
         self.tell(FromDoor::Remove { task: task.clone(), done }).await;
         if removed.await.is_err() {
             return Err(Refusal::Ending);
         }
         self.shared.store.commit(Write::RemoveTask(task.clone()).into()).await?;
-        Ok(())
+        let Some(worktree) = worktree else { return Ok(None) };
+        match self.worktrees.remove(task, &worktree, Force::No).await {
+            Ok(_) | Err(WorktreeError::Removed { .. }) => Ok(None),
+            Err(error) => {
+                tracing::info!(%error, %task, "the worktree of a task that was removed stays");
+                Ok(Some(worktree.path))
+            }
+        }
+    }
+
+    /// What a task has changed: in its worktree, or by what Codex said of its turns.
+    pub async fn diff(&self, task: &TaskId, of: DiffOf) -> Result<TaskDiff, Refusal> {
+        let found = self.find(task).await?;
+        if let Some(worktree) = found.settings.worktree {
+            let diff = self.worktrees.diff(task, &worktree).await?;
+            return Ok(TaskDiff { task: found.id, from: DiffFrom::Worktree { worktree }, diff });
+        }
+        let turns = self.shared.store.turns(task).await?;
+        let diffs = turns.into_iter().filter_map(|row| row.result?.diff);
+        let mut diffs: Vec<String> = diffs.filter(|diff| !diff.is_empty()).collect();
+        if of == DiffOf::LastTurn {
+            diffs.drain(..diffs.len().saturating_sub(1));
+        }
+        let from = DiffFrom::Turns { turns: diffs.len() };
+        Ok(TaskDiff { task: found.id, from, diff: diffs.concat() })
+    }
+
+    /// Brings the work of a task's worktree into the branch that was checked out when the task began.
+    pub async fn merge_worktree(&self, task: &TaskId) -> Result<Merged, Refusal> {
+        let (title, worktree) = self.resting_worktree(task).await?;
+        Ok(self.worktrees.merge(task, &worktree, &title).await?)
+    }
+
+    /// Gives the ref that keeps work which was nowhere else.
+    pub async fn remove_worktree(
+        &self,
+        task: &TaskId,
+        force: Force,
+    ) -> Result<Option<String>, Refusal> {
+        let (_, worktree) = self.resting_worktree(task).await?;
+        Ok(self.worktrees.remove(task, &worktree, force).await?)
+    }
+
+    /// All worktrees, also those whose task is gone.
+    pub async fn worktrees(&self) -> Vec<WorktreeShown> {
+        self.worktrees.list().await
     }
 
     pub async fn sweep(&self, retention: &Retention) -> Result<SweepReport, StoreError> {
@@ -308,6 +409,26 @@ impl Engine {
             return Ok(());
         }
         Err(Refusal::QueueFull { most: self.queued })
+    }
+
+    /// One that nobody works in at this moment.
+    async fn resting_worktree(&self, task: &TaskId) -> Result<(String, Worktree), Refusal> {
+        let found = self.shared.store.task(task).await?;
+        let Some(found) = found else {
+            // The task may have been removed while its worktree stayed.
+            return match self.worktrees.of_removed(task) {
+                Some(worktree) => Ok(("a task that was removed".to_owned(), worktree)),
+                None => Err(Refusal::NoTask(task.clone())),
+            };
+        };
+        let Some(worktree) = found.settings.worktree.clone() else {
+            return Err(WorktreeError::None { task: task.clone() }.into());
+        };
+        let rests = found.state.is_over() || found.state == TaskState::Parked;
+        match rests && found.turn.is_none() {
+            true => Ok((found.title, worktree)),
+            false => Err(WorktreeError::AtWork { task: task.clone() }.into()),
+        }
     }
 
     async fn find(&self, task: &TaskId) -> Result<Task, Refusal> {
@@ -369,6 +490,7 @@ impl Engine {
 impl EngineTask {
     /// Waits until all runners have written down what they have.
     pub async fn ended(self) -> Result<(), StoreError> {
+        self.tidying.abort();
         self.work.await.unwrap_or_else(|error| {
             tracing::error!(%error, "the dispatcher failed");
             Err(StoreError::Closed)
@@ -412,11 +534,10 @@ fn new_task(
     input: Input,
     by: String,
     forked_from: Option<ForkedFrom>,
-    id: Option<TaskId>,
+    id: TaskId,
     key: Option<StartKey>,
 ) -> (Task, Batch) {
     let at = now();
-    let id = id.unwrap_or_else(fresh_task_id);
     let intent = Intent {
         id: intent_id(&id, None),
         task: id.clone(),

@@ -17,10 +17,12 @@ mod runner;
 mod shared;
 mod start;
 mod translate;
+mod worktree;
 
 pub use approver::{Approver, kind_name};
 pub use engine::{
-    Answer, AppServerShown, Engine, EngineSettings, EngineTask, Started, fork_of, fresh_task_id,
+    Answer, AppServerShown, DiffFrom, DiffOf, Engine, EngineSettings, EngineTask, Started,
+    TaskDiff, fork_of, fresh_task_id,
 };
 pub use hub::{Changed, News};
 pub use ostler_store::{
@@ -30,3 +32,4 @@ pub use pool::{Binaries, PoolSettings, PoolWaits};
 pub use refusal::{Problem, Refusal};
 pub use runner::{AnswerError, Reach, Remembering};
 pub use start::{Allowed, StartTask};
+pub use worktree::{Force, Merged, Work, WorktreeError, WorktreeSettings, WorktreeShown};

@@ -5,6 +5,8 @@ use ostler_store::StoreError;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::worktree::WorktreeError;
+
 #[derive(Debug, Clone, Error)]
 pub enum Refusal {
     #[error("{}", all(problems))]
@@ -15,6 +17,8 @@ pub enum Refusal {
     QueueFull { most: usize },
     #[error("{}", .0.message)]
     Codex(Failure),
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
     #[error("the daemon is ending; try again")]
     Ending,
     #[error(transparent)]

@@ -22,6 +22,8 @@ pub struct StartTask {
     pub forked_from: Option<ForkedFrom>,
     /// Chosen before, where something is named after it.
     pub id: Option<TaskId>,
+    /// Whether it works in a git worktree of its own, made from the repository that its folder is in.
+    pub worktree: bool,
 }
 
 /// What the operator allows by name.
@@ -36,13 +38,15 @@ struct Asked<'a> {
     settings: &'a TaskSettings,
     input: &'a Input,
     forked_from: &'a Option<ForkedFrom>,
+    worktree: bool,
 }
 
 impl StartTask {
     /// Of all that was asked for, so that a key that is used for something else is noticed.
     pub(crate) fn digest(&self) -> String {
-        let Self { settings, input, forked_from, .. } = self;
-        let asked = serde_json::to_vec(&Asked { settings, input, forked_from }).unwrap_or_default();
+        let Self { settings, input, forked_from, worktree, .. } = self;
+        let asked = Asked { settings, input, forked_from, worktree: *worktree };
+        let asked = serde_json::to_vec(&asked).unwrap_or_default();
         Sha256::digest(asked).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ostler_engine::Remembering;
+use ostler_engine::{Merged, Remembering, WorktreeShown};
 use ostler_model::input::{Content, Part, ReviewOf};
 use ostler_model::task::Approval;
 use ostler_model::task::{
@@ -242,6 +242,37 @@ pub struct Receipts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removed {
     pub task: TaskId,
+    /// The folder of its worktree, which has work that is nowhere else and stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree_kept: Option<String>,
+}
+
+/// `POST /v1/tasks/{id}/worktree/merge`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorktreeMerged {
+    pub task: TaskId,
+    pub merged: Merged,
+}
+
+/// `POST /v1/tasks/{id}/worktree/remove`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RemoveWorktree {
+    /// Also if it has work that is nowhere else, which is then kept as a ref.
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorktreeRemoved {
+    pub task: TaskId,
+    /// The ref that keeps work which was nowhere else.
+    pub kept_as: Option<String>,
+}
+
+/// `GET /v1/worktrees`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worktrees {
+    pub worktrees: Vec<WorktreeShown>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

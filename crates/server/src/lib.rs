@@ -26,6 +26,7 @@ mod peer;
 mod refusal;
 mod rules;
 mod tasks;
+mod worktree;
 
 pub use caller::{Caller, Look, Standing};
 pub use door::{Door, DoorError, DoorSettings, Limits, SOCKET_PATH_LIMIT_BYTES};

@@ -1,6 +1,6 @@
 //! What the engine and the store refuse, as problems: one table for this door.
 
-use ostler_engine::{AnswerError, Refusal, StoreError};
+use ostler_engine::{AnswerError, Refusal, StoreError, WorktreeError};
 use serde_json::json;
 
 use crate::problem::{Problem, Trouble};
@@ -32,8 +32,41 @@ impl From<Refusal> for Problem {
             Refusal::Codex(failure) => {
                 Self::new(Trouble::BadRequest, detail).hint(failure.class.advice())
             }
+            Refusal::Worktree(error) => error.into(),
             Refusal::Ending => Self::new(Trouble::Closing, detail),
             Refusal::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<WorktreeError> for Problem {
+    fn from(error: WorktreeError) -> Self {
+        let detail = error.to_string();
+        match error {
+            WorktreeError::None { .. } => Self::new(Trouble::NotFound, detail),
+            WorktreeError::NotMerged { work, kept_as } => Self::new(Trouble::Conflict, detail)
+                .data(json!({ "work": work, "kept_as": kept_as })),
+            WorktreeError::Conflicts { into, files } => Self::new(Trouble::Conflict, detail)
+                .data(json!({ "into": into, "conflicts": files })),
+            WorktreeError::Removed { .. }
+            | WorktreeError::AtWork { .. }
+            | WorktreeError::NoTarget { .. }
+            | WorktreeError::TargetGone { .. }
+            | WorktreeError::TargetBusy { .. }
+            | WorktreeError::Nested { .. } => Self::new(Trouble::Conflict, detail),
+            WorktreeError::TooSlow { .. } | WorktreeError::File { .. } => {
+                Self::new(Trouble::Unavailable, detail)
+            }
+            WorktreeError::NoGit { .. }
+            | WorktreeError::Git { .. }
+            | WorktreeError::TooLarge { .. }
+            | WorktreeError::NoRepository { .. }
+            | WorktreeError::NoCheckout { .. }
+            | WorktreeError::NoCommit { .. }
+            | WorktreeError::IsSubmodule { .. }
+            | WorktreeError::HasSubmodules { .. }
+            | WorktreeError::FolderNotCommitted { .. }
+            | WorktreeError::InsideRepository { .. } => Self::new(Trouble::BadRequest, detail),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::api::{
     Step, TaskDetail, TaskList, Why,
 };
 use crate::problem::{Problem, Trouble};
-use crate::{Caller, Given, Hall, asks, events, ids, rules};
+use crate::{Caller, Given, Hall, asks, events, ids, rules, worktree};
 
 /// What one page of a list has, unless more or less is asked for.
 const PAGE: usize = 50;
@@ -45,6 +45,10 @@ pub fn task_routes(office: Arc<Office>) -> Router {
         .route("/v1/tasks/{task}/messages", get(messages))
         .route("/v1/tasks/{task}/receipts", get(receipts))
         .route("/v1/tasks/{task}/why", get(why))
+        .route("/v1/tasks/{task}/diff", get(worktree::diff))
+        .route("/v1/tasks/{task}/worktree/merge", post(worktree::merge))
+        .route("/v1/tasks/{task}/worktree/remove", post(worktree::remove))
+        .route("/v1/worktrees", get(worktree::list))
         .route("/v1/changes", get(events::changes))
         .route("/v1/asks", get(asks::list))
         .route("/v1/asks/{ask}", get(asks::show))
@@ -105,6 +109,7 @@ async fn start(
         key: request.key,
         forked_from: None,
         id: None,
+        worktree: request.worktree,
     };
     begin(&office, wish).await
 }
@@ -127,13 +132,19 @@ async fn fork(
         Problem::new(Trouble::Conflict, "the task has not begun, so there is nothing to copy")
             .hint("wait for its first turn")
     })?;
+    let has_worktree = parent.settings.worktree.is_some();
+    let mut settings = TaskSettings { worktree: None, ..parent.settings };
+    // A thread goes on with the Codex that it was last in, or a newer one.
+    settings.codex.version = parent.codex_version.or(settings.codex.version);
     let wish = StartTask {
-        settings: TaskSettings { worktree: None, ..parent.settings },
+        settings,
         input: Input::text(request.prompt.unwrap_or_default()),
         by: caller.name(),
         key: request.key,
         forked_from: Some(forked_from),
         id: None,
+        // Two tasks in one worktree would be in each other's way.
+        worktree: has_worktree,
     };
     begin(&office, wish).await
 }
@@ -188,8 +199,8 @@ async fn remove(
 ) -> Result<Json<Removed>, Problem> {
     caller.must_be_person("remove a task")?;
     let task = ids::task(office.engine.store(), &task).await?.id;
-    office.engine.remove(&task).await?;
-    Ok(Json(Removed { task }))
+    let worktree_kept = office.engine.remove(&task).await?;
+    Ok(Json(Removed { task, worktree_kept }))
 }
 
 async fn turns(

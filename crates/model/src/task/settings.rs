@@ -125,6 +125,9 @@ pub struct Worktree {
     pub branch: String,
     /// The commit that it began with.
     pub base: String,
+    /// The branch that was checked out then, and that it is merged into. None if there was none.
+    #[serde(default)]
+    pub into: Option<String>,
 }
 
 impl Default for TaskSettings {

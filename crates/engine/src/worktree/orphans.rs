@@ -1,0 +1,70 @@
+//! Worktrees without a task: of a start that was killed before the task was written down, or of a task that was removed.
+
+use std::path::Path;
+
+use ostler_model::TaskId;
+use ostler_model::task::Worktree;
+use ostler_store::Store;
+
+use super::work::names;
+use super::{WorktreeError, Worktrees};
+
+impl Worktrees {
+    /// Those that have no task.
+    pub(crate) async fn orphans(&self, store: &Store) -> Vec<(TaskId, Worktree)> {
+        let mut orphans = Vec::new();
+        for (task, worktree) in self.notes() {
+            // Better one too few than one too many.
+            if let Ok(None) = store.task(&task).await {
+                orphans.push((task, worktree));
+            }
+        }
+        orphans
+    }
+
+    /// Removes those in which nothing would be lost; the others stay, and `ostler worktree ls` shows them.
+    pub(crate) async fn tidy(&self, orphans: Vec<(TaskId, Worktree)>) {
+        for (task, worktree) in orphans {
+            match self.holds_nothing(&task, &worktree).await {
+                Ok(true) => {
+                    tracing::info!(%task, path = worktree.path, "a worktree without a task is removed");
+                    self.discard(&task, &worktree).await;
+                }
+                Ok(false) => {
+                    tracing::info!(%task, path = worktree.path, "a worktree without a task has work and stays");
+                }
+                Err(error) => tracing::warn!(%error, %task, "a worktree without a task stays"),
+            }
+        }
+    }
+
+    /// The worktree of a task that is known no more.
+    pub(crate) fn of_removed(&self, task: &TaskId) -> Option<Worktree> {
+        self.notes().into_iter().find(|(noted, _)| noted == task).map(|(_, worktree)| worktree)
+    }
+
+    /// A checkout that was killed half-way lacks files, which is no work.
+    async fn holds_nothing(
+        &self,
+        task: &TaskId,
+        worktree: &Worktree,
+    ) -> Result<bool, WorktreeError> {
+        let folder = Path::new(&worktree.path);
+        if !folder.exists() {
+            return Ok(true);
+        }
+        if !folder.join(".git").exists() {
+            let is_empty =
+                std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+            return Ok(is_empty);
+        }
+        let now = self.snapshot(task, worktree).await?;
+        if self.unmerged(worktree, &now.head).await? > 0 {
+            return Ok(false);
+        }
+        // All but deletions.
+        let added =
+            ["diff-tree", "-r", "-z", "--name-only", "--diff-filter=d", &now.head, &now.tree];
+        Ok(names(&self.git.run(folder, added).await?).is_empty())
+    }
+}
