@@ -160,7 +160,7 @@ impl DrivenThread {
     pub fn updates(&self) -> impl Iterator<Item = &Update> {
         self.seen.iter().filter_map(|told| match &told.what {
             Told::Update(update) => Some(update),
-            Told::Notice(_) => None,
+            Told::Wire(_) | Told::Notice(_) => None,
         })
     }
 }

@@ -30,6 +30,7 @@ mod traps;
 
 mod two_clients;
 mod unknown_request;
+mod wire_lines;
 mod wire_log;
 
 use ostler_scripted_model::{Answer, Call, Conversation, Script};

@@ -29,7 +29,7 @@ use crate::thread::workspace_write;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An app-server, and whoever drives its threads at the moment.
-struct Place {
+pub(crate) struct Place {
     daemon: Option<(Driver, DriverTask)>,
     connector: Arc<CutConnector>,
     codex: KeptCodex,
@@ -37,7 +37,7 @@ struct Place {
 }
 
 impl Place {
-    async fn of(version: &str, conversations: Vec<(&str, Vec<Answer>)>) -> Self {
+    pub(crate) async fn of(version: &str, conversations: Vec<(&str, Vec<Answer>)>) -> Self {
         let conversations = conversations
             .into_iter()
             .map(|(prompt, answers)| Conversation { prompt: prompt.to_owned(), answers });
@@ -50,12 +50,12 @@ impl Place {
         Self { daemon, connector, codex, stage }
     }
 
-    fn driver(&self) -> &Driver {
+    pub(crate) fn driver(&self) -> &Driver {
         &self.daemon.as_ref().unwrap().0
     }
 
     /// A thread that asks before it runs a command.
-    fn asking(&self) -> ThreadSettings {
+    pub(crate) fn asking(&self) -> ThreadSettings {
         self.stage.settings(workspace_write(), ApprovalPolicy::Untrusted)
     }
 
@@ -117,7 +117,7 @@ async fn start(connector: Arc<dyn Connector>) -> (Driver, DriverTask) {
     Driver::start(connector, DriverSettings::default()).await.unwrap()
 }
 
-fn says(text: &str) -> TurnInput {
+pub(crate) fn says(text: &str) -> TurnInput {
     TurnInput::text(text)
 }
 
@@ -133,7 +133,7 @@ fn names(thread: &DrivenThread) -> Vec<String> {
             serde_json::to_value(update).unwrap()["update"].as_str().map(str::to_owned)
         }
         Told::Notice(Notice::Renewed { .. }) => Some("renewed".to_owned()),
-        Told::Notice(_) => None,
+        Told::Wire(_) | Told::Notice(_) => None,
     });
     named.collect()
 }

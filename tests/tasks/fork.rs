@@ -19,7 +19,7 @@ async fn a_fork_has_the_turns_up_to_the_one_that_was_named(
 ) {
     let stage = stage_of(
         version,
-        &[
+        vec![
             (PROMPT, vec![text("Harnessed.")]),
             (THEN, vec![text("Saddled.")]),
             (FORKED, vec![text("Painted.")]),

@@ -31,14 +31,14 @@ async fn one_that_was_let_go_is_opened_again(
     let is_ended = idle_server < Duration::from_secs(1);
     for _ in 0..3_000 {
         let servers = shop.engine.app_servers();
-        if servers.iter().all(|(_, _, threads)| *threads == 0) && servers.is_empty() == is_ended {
+        if servers.iter().all(|server| server.threads == 0) && servers.is_empty() == is_ended {
             break;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let left = shop.engine.app_servers();
     assert_eq!(left.is_empty(), is_ended, "{left:?}");
-    assert!(left.iter().all(|(_, _, threads)| *threads == 0), "{left:?}");
+    assert!(left.iter().all(|server| server.threads == 0), "{left:?}");
 
     let sent = shop.send(&task, NEXT, IfBusy::Queue).await.unwrap();
     shop.settled(&sent).await.unwrap();

@@ -50,17 +50,6 @@ fn stage_of(version: &str, conversations: Vec<(&str, Vec<Answer>)>) -> Stage {
     Stage::set(env!("CARGO_BIN_EXE_ostler"), env!("CARGO_TARGET_TMPDIR"), version, script).unwrap()
 }
 
-/// A world with several prompts, each with its answers.
-fn stage_of(version: &str, conversations: &[(&str, Vec<Answer>)]) -> Stage {
-    let conversation = |(prompt, answers): &(&str, Vec<Answer>)| Conversation {
-        prompt: (*prompt).to_owned(),
-        answers: answers.clone(),
-    };
-    let conversations = conversations.iter().map(conversation).collect();
-    let script = Script { conversations, ..Script::default() };
-    Stage::set(env!("CARGO_BIN_EXE_ostler"), env!("CARGO_TARGET_TMPDIR"), version, script).unwrap()
-}
-
 fn text(text: &str) -> Answer {
     Answer { text: Some(text.to_owned()), ..Answer::default() }
 }

@@ -28,7 +28,7 @@ fn two(version: &str) -> Stage {
     let asks: Vec<Answer> = vec![command(LEAVES_A_LINE), text("Fed.")];
     stage_of(
         version,
-        &[(FIRST, asks), (SECOND, vec![text("Watered.")]), ("go on", vec![text("On.")])],
+        vec![(FIRST, asks), (SECOND, vec![text("Watered.")]), ("go on", vec![text("On.")])],
     )
 }
 

@@ -20,6 +20,7 @@ async fn start(shop: &Workshop, stage: &Stage, by: &str) -> TaskId {
         key: None,
         forked_from: None,
         id: None,
+        worktree: false,
     };
     shop.engine.start_task(wish).await.unwrap().task
 }

@@ -19,6 +19,7 @@ fn wish(stage: &Stage, prompt: &str, by: &str) -> StartTask {
         key: Some("k".to_owned()),
         forked_from: None,
         id: None,
+        worktree: false,
     }
 }
 

@@ -93,6 +93,16 @@ pub struct ThreadOptions {
     /// How long the updates may go unread while their queue is full. All threads of the app-server wait that long; then
     /// the updates end with [`Notice::LeftBehind`](crate::thread::Notice::LeftBehind), and the thread goes on unwatched.
     pub patience: Duration,
+    pub lines: WireLines,
+}
+
+/// Whether what Codex says about a thread is also told as it came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WireLines {
+    #[default]
+    Untold,
+    /// As [`Told::Wire`](crate::thread::Told::Wire), for the thread and its sub-agents.
+    Told,
 }
 
 /// Longer than any pause of a program that reads at all, and short enough for whoever waits on another thread.
@@ -100,7 +110,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Default for ThreadOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), handlers: ThreadHandlers::default(), patience: PATIENCE }
+        Self {
+            limits: Limits::default(),
+            handlers: ThreadHandlers::default(),
+            patience: PATIENCE,
+            lines: WireLines::default(),
+        }
     }
 }
 

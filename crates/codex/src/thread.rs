@@ -12,6 +12,7 @@ pub mod open;
 mod recalled;
 pub mod settings;
 mod update;
+mod wire_line;
 
 pub use handle::{SendTicket, Thread};
 pub use handlers::{Decided, Decider, ThreadHandlers, ToolHandler, ToolReply};
@@ -19,3 +20,4 @@ pub use input::{InputError, TurnContent, TurnInput};
 pub use ostler_model::thread::{InputState, RecalledPast, RecalledTurn};
 pub use recalled::{Recalled, RecalledAgent, RecalledInput};
 pub use update::{Agent, Notice, ThreadUpdate, ThreadUpdates, Told, TurnOutcome};
+pub use wire_line::WireLine;

@@ -200,3 +200,58 @@ async fn an_interrupt_is_carried_out_later(
 
     assert_eq!((result.end, result.retire), (TurnEnd::Interrupted { by }, false));
 }
+
+/// A thread that rests is let go, and taken up again by whoever has the next input for it.
+#[rstest]
+#[tokio::test]
+async fn a_thread_that_was_closed_is_taken_up_again_by_the_same_driver(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let place = Place::of(version, vec![("trot", vec![text("Trotted.")])]).await;
+    let mut thread = place.thread(place.free()).await;
+    thread.run(says("trot")).await.unwrap();
+    let id = thread.thread.id().clone();
+    for round in 0..3 {
+        let DrivenThread { thread: handle, seen, .. } = thread;
+        handle.close().await;
+        let queued = InputId::new(format!("8a1c0000-0000-7000-8000-00000000000{round}"));
+        let known = Recalled {
+            inputs: vec![input(&queued, "trot", InputState::Queued)],
+            ..recalled(&seen)
+        };
+        let options = ThreadOptions::default();
+        let again = place.driver().rejoin_thread(&id, place.free(), options, known).await;
+        let (handle, updates) = again.unwrap();
+        thread = DrivenThread::new(handle, updates);
+        let result = thread.turn_end().await.unwrap();
+        assert_eq!((result.end, result.inputs), (TurnEnd::Completed, vec![queued]));
+    }
+    assert_eq!(place.stage.model().requests_seen(), 4);
+}
+
+/// A turn goes on without us when its thread is closed, and is told from where we left it.
+#[rstest]
+#[tokio::test]
+async fn a_thread_that_was_closed_in_a_turn_is_taken_up_where_it_was(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let place = Place::of(version, vec![("wait", vec![waits(), text("Waited.")])]).await;
+    let mut thread = place.thread(place.free()).await;
+    thread.thread.send(says("wait"), IfBusy::Fail).await.unwrap();
+    tool_began(&mut thread).await;
+    let DrivenThread { thread: handle, seen, .. } = thread;
+    let id = handle.id().clone();
+    handle.close().await;
+
+    let options = ThreadOptions::default();
+    let again = place.driver().rejoin_thread(&id, place.free(), options, recalled(&seen)).await;
+    let (handle, updates) = again.unwrap();
+    let mut thread = DrivenThread::new(handle, updates);
+    std::fs::write(place.stage.workspace().join("go"), "").unwrap();
+    let result = thread.turn_end().await.unwrap();
+
+    let whole = (result.end, result.final_answer.as_deref(), result.tool_iterations);
+    assert_eq!(whole, (TurnEnd::Completed, Some("Waited."), 1));
+    nothing_twice(&seen, &thread.seen);
+    assert!(!names(&thread).contains(&"turn_began".to_owned()));
+}

@@ -15,6 +15,7 @@ use super::words;
 /// What a person sees of an update; nothing for a few of them.
 pub(crate) fn line(told: &ThreadUpdate) -> Option<Line> {
     let shown = match &told.what {
+        Told::Wire(_) => return None,
         Told::Update(told) => update(told)?,
         Told::Notice(told) => notice(told)?,
     };

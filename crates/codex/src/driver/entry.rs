@@ -9,11 +9,11 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{Adopt, Adopted, Arrival, History, Outcome};
-use super::echo;
 use super::messages::TurnMessages;
 use super::missed::ToldItems;
 use super::outbox::Watcher;
 use super::remembered::Remembered;
+use super::{WireLines, echo};
 use crate::protocol::CodexVersion;
 use crate::protocol::request::turn::{CollaborationMode, CollaborationSettings, Mode};
 use crate::thread::settings::ThreadSettings;
@@ -50,6 +50,7 @@ pub(super) struct Root {
     pub(super) handlers: ThreadHandlers,
     pub(super) decider: Option<Decider>,
     pub(super) watcher: Watcher,
+    pub(super) lines: WireLines,
     pub(super) inputs: HashMap<InputId, TurnInput>,
     /// Inputs that are the reason of an answer, which waits for them.
     pub(super) reasons: HashMap<InputId, CancellationToken>,
@@ -128,6 +129,7 @@ impl Entry {
             handlers: options.handlers,
             decider: None,
             watcher: Watcher::new(updates, options.patience),
+            lines: options.lines,
             inputs: HashMap::new(),
             reasons: HashMap::new(),
             waiters: HashMap::new(),

@@ -12,12 +12,14 @@ use ostler_model::ThreadId;
 use ostler_model::thread::Signal;
 use tokio::sync::oneshot;
 
+use super::WireLines;
 use super::actor::{Actor, Done};
 use super::entry::{Entry, PendingAsk, Role, Root};
 use crate::peer::Event;
 use crate::protocol::request::thread_history::ThreadRead;
 use crate::protocol::thread::Thread as ThreadView;
-use crate::thread::{Agent, Notice, ThreadUpdate, Told};
+use crate::thread::{Agent, Notice, ThreadUpdate, Told, WireLine};
+use crate::wire::Call;
 
 /// Codex answers within 40 ms, and within 230 ms while it streams at full speed.
 const READ_DEADLINE: Duration = Duration::from_secs(10);
@@ -156,6 +158,15 @@ impl Actor {
         }
     }
 
+    /// Tells what Codex said of a thread as it came, if its watcher wants that.
+    pub(super) fn tell_line(&mut self, speaker: &ThreadId, call: &Call) {
+        let root = self.root_of(speaker);
+        let root = root.and_then(|root| self.threads.get(&root)).and_then(Entry::as_root);
+        if root.is_some_and(|root| root.lines == WireLines::Told) {
+            self.tell(speaker, Told::Wire(WireLine::new(call.line.clone())));
+        }
+    }
+
     pub(super) fn tell_all(&mut self, what: &Told) {
         let roots = self.threads.iter().filter(|(_, entry)| entry.as_root().is_some());
         let roots: Vec<ThreadId> = roots.map(|(thread, _)| thread.clone()).collect();
@@ -173,6 +184,9 @@ impl Actor {
                 entry.asks.values_mut().for_each(PendingAsk::dismiss);
             }
             self.ask_owners.retain(|_, owner| owner != member);
+            // What it said since is not for whoever opens it again.
+            self.take_early(member);
+            self.asked_about.remove(member);
         }
         self.outbox.forget(thread);
     }

@@ -35,17 +35,25 @@ impl Actor {
 
     fn hear_notification(&mut self, call: Call) {
         let notification = parse_notification(&call.method, call.params_json());
-        if let Some(notice) = self.notice(&notification, &call) {
-            match notice {
-                (Some(thread), notice) => self.tell(&thread, Told::Notice(notice)),
-                (None, notice) => self.tell_all(&Told::Notice(notice)),
-            }
-        }
+        let notice = self.notice(&notification, &call);
         let now = || Zoned::now().with_time_zone(self.time_zone.clone());
         let context = Context { epoch: self.epoch, limits: self.limits.as_ref(), now: &now };
-        let Some((thread, said)) = said(&notification, &context) else {
-            return;
-        };
+        let said = said(&notification, &context);
+        match &said {
+            Some((speaker, _)) => self.tell_line(speaker, &call),
+            // One that the machine does not need may still be about a thread.
+            None => {
+                if let Some(speaker) = thread_id_of(call.params_json()) {
+                    self.tell_line(&speaker, &call);
+                }
+            }
+        }
+        match notice {
+            Some((Some(thread), notice)) => self.tell(&thread, Told::Notice(notice)),
+            Some((None, notice)) => self.tell_all(&Told::Notice(notice)),
+            None => {}
+        }
+        let Some((thread, said)) = said else { return };
         if self.threads.contains_key(&thread) {
             self.step(&thread, Signal::Codex(said));
             self.tell_parents(&thread);
@@ -74,6 +82,7 @@ impl Actor {
         if !self.threads.contains_key(&thread) {
             return self.hear_unknown(thread, Event::Request { id, call });
         }
+        self.tell_line(&thread, &call);
         let ask = ask_id(self.epoch, &id);
         let turn = content.turn.clone();
         self.ask_owners.insert(ask.clone(), thread.clone());

@@ -5,6 +5,7 @@ use ostler_model::{Message, ThreadId, TurnResult};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
+use super::wire_line::WireLine;
 use crate::protocol::limits::RateLimits;
 
 /// One thing that happened on a thread, or on a sub-agent of it.
@@ -21,6 +22,9 @@ pub struct ThreadUpdate {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
+    /// What Codex said, before what is told because of it. Only if [`WireLines::Told`](crate::driver::WireLines) was
+    /// chosen.
+    Wire(WireLine),
     Update(Update),
     Notice(Notice),
 }

@@ -20,6 +20,8 @@ impl Runner {
     pub(super) fn hear(&mut self, told: ThreadUpdate) {
         let agent = told.agent.map(|agent| Agent { thread: agent.thread, name: agent.name });
         match told.what {
+            // Nobody asked for raw lines.
+            Told::Wire(_) => {}
             Told::Notice(notice) => self.hear_notice(agent, notice),
             Told::Update(Update::Delta { turn, item, kind, text }) => {
                 let partial = Partial { agent, turn, item, kind, text };

@@ -6,7 +6,7 @@ use ostler_model::task::Partial;
 use ostler_model::{Event, TaskId};
 use ostler_store::{Batch, Write};
 
-/// Raw lines and text wait for company up to this size; zstd gains little beyond 64 KiB.
+/// Text waits for company up to this size.
 const CHUNK: usize = 64 * 1024;
 
 /// What may wait in memory while nothing can be written. A turn of an hour's work has about as much.
@@ -17,7 +17,6 @@ const MOST_SPOOLED: usize = 32 * 1024 * 1024;
 pub(crate) struct Log {
     task: TaskId,
     writes: Vec<Write>,
-    wire: Vec<u8>,
     grown: VecDeque<Partial>,
     /// About how much memory all this takes.
     size: usize,
@@ -27,14 +26,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn new(task: TaskId) -> Self {
-        Self {
-            task,
-            writes: Vec::new(),
-            wire: Vec::new(),
-            grown: VecDeque::new(),
-            size: 0,
-            lost: 0,
-        }
+        Self { task, writes: Vec::new(), grown: VecDeque::new(), size: 0, lost: 0 }
     }
 
     pub(crate) fn push(&mut self, write: Write) {
@@ -45,16 +37,6 @@ impl Log {
         // A guess: most of an event is the text in it, which the items bound.
         self.size += 512;
         self.writes.push(Write::Event { task: self.task.clone(), at, event: Box::new(event) });
-    }
-
-    pub(crate) fn wire(&mut self, line: &[u8]) {
-        if self.is_full() {
-            self.lost += 1;
-            return;
-        }
-        self.wire.extend_from_slice(line);
-        self.wire.push(b'\n');
-        self.size += line.len();
     }
 
     /// Text that has grown. Pieces of the same item become one.
@@ -77,14 +59,14 @@ impl Log {
 
     /// Whether it is better to write now than to wait for more.
     pub(crate) fn is_worth_writing(&self) -> bool {
-        !self.writes.is_empty() || self.wire.len() >= CHUNK || self.size >= CHUNK
+        !self.writes.is_empty() || self.size >= CHUNK
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.writes.is_empty() && self.wire.is_empty() && self.grown.is_empty()
+        self.writes.is_empty() && self.grown.is_empty()
     }
 
-    /// Only raw lines and text that grows: no event, nothing that something follows from.
+    /// Only text that grows: no event, nothing that something follows from.
     pub(crate) fn only_streams(&self) -> bool {
         self.writes.is_empty() && self.lost == 0
     }
@@ -101,10 +83,6 @@ impl Log {
             let why = "the store could not be written for long".to_owned();
             let event = Box::new(Event::Lost { events, why });
             writes.push(Write::Event { task: self.task.clone(), at, event });
-        }
-        if !self.wire.is_empty() {
-            let lines = std::mem::take(&mut self.wire);
-            writes.push(Write::Wire { task: self.task.clone(), at, lines });
         }
         for partial in std::mem::take(&mut self.grown) {
             writes.push(Write::Partial { task: self.task.clone(), partial });

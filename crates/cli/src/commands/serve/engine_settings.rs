@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_config::Config;
 use ostler_config::settings as config;
-use ostler_engine::{Allowed, Approver, Binaries, EngineSettings, PoolSettings, Retention};
+use ostler_engine::{
+    Allowed, Approver, Binaries, EngineSettings, PoolSettings, PoolWaits, Retention,
+    WorktreeSettings,
+};
 use ostler_model::policy::{Effect, Folder, HostPattern, Matcher, Rule, RuleError, Scope, Words};
 use ostler_model::task::{
     Approval, Budget, CodexChoice, OnCrash, Sandbox, SandboxMode, TaskSettings, Unattended,
@@ -37,6 +40,9 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
             keep: pass.collect(),
             binaries,
             threads_per_server: number(limits.threads_per_app_server),
+            memory_per_server: limits.memory_per_app_server.map(|size| size.bytes()),
+            open_files_per_server: Some(limits.open_files_per_app_server.into()),
+            waits: PoolWaits::default(),
             idle_server: limits.idle_app_server,
             ready_deadline: READY_DEADLINE,
         },
@@ -49,6 +55,10 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
         allowed: Allowed {
             danger_full_access: config.tasks.allow_danger_full_access,
             approval_never: config.tasks.allow_approval_never,
+        },
+        worktrees: WorktreeSettings {
+            folder: config.worktree.folder.clone(),
+            branch_prefix: config.worktree.branch_prefix.to_string(),
         },
     })
 }
@@ -81,6 +91,7 @@ pub(super) fn defaults(config: &Config) -> TaskSettings {
             config::OnCrash::Ask => OnCrash::Ask,
             config::OnCrash::Fail => OnCrash::Fail,
         },
+        crash_limit: tasks.crash_limit,
         unattended: match tasks.unattended {
             config::Unattended::Wait => Unattended::Wait,
             config::Unattended::Decline => Unattended::Decline,
