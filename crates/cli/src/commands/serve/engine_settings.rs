@@ -58,7 +58,7 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
         },
         worktrees: WorktreeSettings {
             folder: config.worktree.folder.clone(),
-            branch_prefix: config.worktree.branch_prefix.to_string(),
+            branch_prefix: config.worktree.branch_prefix.as_str().to_owned(),
         },
     })
 }
