@@ -91,3 +91,9 @@ pub(crate) fn width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
+
+/// The lines of the terminal that stdout is.
+pub(crate) fn height() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_row > 0).then(|| usize::from(size.ws_row))
+}

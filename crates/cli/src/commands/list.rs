@@ -15,7 +15,7 @@ use crate::prompt::existing;
 use crate::running::block_on;
 use crate::tasks::table::{Cell, table};
 use crate::tasks::{Desk, query, time, words};
-use crate::terminal::Output;
+use crate::terminal::{Output, height};
 
 /// The most that one page has.
 const MOST: usize = 500;
@@ -155,6 +155,20 @@ fn row(task: &Task, now: i64) -> Vec<Cell> {
     ]
 }
 
+/// What is higher than the terminal cannot be drawn over; the last lines say what is left out.
+fn fitting(text: &str, height: Option<usize>) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    match height {
+        Some(height) if lines.len() >= height => {
+            let kept = height.saturating_sub(2);
+            let more = lines.len() - kept;
+            let kept = lines.iter().take(kept).copied().collect::<Vec<_>>().join("\n");
+            format!("{kept}\n… {more} more lines")
+        }
+        _ => text.to_owned(),
+    }
+}
+
 async fn watch(desk: &mut Desk<'_>, arguments: &ListArguments) -> Result<(), Failure> {
     let mut changes = desk.lines("/v1/changes").await?;
     let mut drawn = 0;
@@ -162,7 +176,7 @@ async fn watch(desk: &mut Desk<'_>, arguments: &ListArguments) -> Result<(), Fai
         let list = read(desk, arguments).await?;
         desk.output.emit(&list);
         if !desk.output.is_json() {
-            let text = text(&list, arguments, time::now());
+            let text = fitting(&text(&list, arguments, time::now()), height());
             // Back to the first line, and nothing below it is left.
             let back = if drawn > 0 { format!("\u{1b}[{drawn}A\r\u{1b}[J") } else { String::new() };
             let is_seen = std::io::IsTerminal::is_terminal(&std::io::stdout());

@@ -54,7 +54,15 @@ impl Asked {
     }
 
     /// A new question. The decision is given if nobody need be asked.
+    ///
+    /// One that is told again is the same question; an answer that was given to it has been lost.
     pub(crate) fn opened(&mut self, id: &AskId, ask: &Ask, screen: &mut Screen) -> Option<Decided> {
+        if let Some(known) = self.waiting.iter().find(|waiting| waiting.id == *id) {
+            if known.is_answered {
+                self.refused(id, screen);
+            }
+            return None;
+        }
         let later = match &self.answers {
             Answers::Always(who) => {
                 let shown = translate::ask(id, ask);

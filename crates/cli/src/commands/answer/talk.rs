@@ -19,8 +19,9 @@ pub(super) async fn with_person(
     let mut asked = Asked::new(Answers::person(true));
     drop(asked.opened(&ask.id, &ask.content, screen));
     loop {
-        let line = asked.line().await;
-        match asked.typed(line, screen) {
+        // Whoever types no more has gone, which is no answer.
+        let Some(line) = asked.line().await else { return Ok(None) };
+        match asked.typed(Some(line), screen) {
             Heard::Nothing => {}
             Heard::Later => return Ok(None),
             Heard::Decided(_, decided) => {

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ostler_model::task::AskRecord;
 use ostler_model::{AskId, Event, Task};
 use ostler_server::api::{AnswerRequest, Line, TaskDetail};
 use ostler_server::client::{ClientError, Lines};
@@ -125,7 +126,9 @@ impl Follower<'_> {
                 sign = signs.next() => return Ok(End::Left(sign)),
                 next = lines.next::<Line>() => next,
                 line = self.asked.line() => {
-                    match self.asked.typed(line, &mut self.screen) {
+                    // Whoever types no more has gone, which is no answer.
+                    let Some(line) = line else { return Ok(End::Later) };
+                    match self.asked.typed(Some(line), &mut self.screen) {
                         Heard::Nothing => {}
                         Heard::Later => return Ok(End::Later),
                         Heard::Decided(ask, decided) => {
@@ -135,7 +138,7 @@ impl Follower<'_> {
                                 remember: None,
                                 surface: Some("terminal".to_owned()),
                             };
-                            self.answer(&ask, &answer).await?;
+                            self.answer(&ask, &answer).await;
                         }
                     }
                     continue;
@@ -316,19 +319,12 @@ impl Follower<'_> {
         self.now.is_none() && self.task.state.is_at_work()
     }
 
-    async fn answer(&mut self, ask: &AskId, answer: &AnswerRequest) -> Result<(), Failure> {
+    async fn answer(&mut self, ask: &AskId, answer: &AnswerRequest) {
         let path = format!("/v1/asks/{ask}/answer");
-        let answered: Result<ostler_model::task::AskRecord, Failure> =
-            self.desk.post(&path, answer).await;
-        match answered {
-            Ok(_) => Ok(()),
-            Err(failure) if failure.exit == Exit::DaemonUnreachable => Err(failure),
-            Err(failure) => {
-                self.screen.warn_person(&failure.message);
-                // If it is still open it is asked again; if somebody was first, the log says so.
-                self.asked.refused(ask, &mut self.screen);
-                Ok(())
-            }
+        if let Err(failure) = self.desk.post::<AskRecord>(&path, answer).await {
+            self.screen.warn_person(&failure.message);
+            // If it is still open it is asked again; if somebody was first, the log says so.
+            self.asked.refused(ask, &mut self.screen);
         }
     }
 

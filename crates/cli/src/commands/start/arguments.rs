@@ -43,7 +43,7 @@ pub(crate) struct TaskArguments {
     #[arg(long, value_name = "DIR")]
     add_dir: Vec<PathBuf>,
     /// Whether commands may use the network
-    #[arg(long, value_name = "YES|NO", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, default_missing_value = "true")]
     network: Option<bool>,
     /// When Codex asks
     #[arg(long, value_enum)]
@@ -71,7 +71,7 @@ pub(crate) struct TaskArguments {
     #[arg(long, value_name = "DIR")]
     codex_home: Option<PathBuf>,
     /// An app-server of its own
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "YES|NO")]
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "true|false")]
     isolate: Option<bool>,
     /// What becomes of the task if Codex dies in the middle of a turn
     #[arg(long, value_enum)]
