@@ -19,7 +19,8 @@ impl HostPattern {
             return Fit::Unclear;
         };
         Fit::when(match self.0.strip_prefix('*') {
-            Some(domain) => host.strip_suffix(domain).is_some_and(|below| !below.is_empty()),
+            // The dot before the domain is part of this, and a host does not begin with one.
+            Some(domain) => host.ends_with(domain),
             None => host == self.0,
         })
     }

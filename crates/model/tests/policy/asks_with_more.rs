@@ -70,6 +70,7 @@ fn a_wider_sandbox_is_allowed_up_to_what_the_rule_says() {
         (&rule, write(&["/a", "/c"]), UNCLEAR),
         (&rule, write(&["/a/sub"]), UNCLEAR),
         (&rule, write(&["/"]), UNCLEAR),
+        (&rule, Permissions { network: Some(true), ..write(&["/c"]) }, UNCLEAR),
         (&rule, write(&["/c"]), MISSES),
         (&rule, Permissions { read: vec!["/a".to_owned()], ..Permissions::default() }, MISSES),
         (&rule, Permissions::default(), MISSES),
