@@ -19,7 +19,10 @@ use crate::translate;
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// An app-server that dies while a thread is opened in it is replaced, so often.
-const TRIES: u32 = 3;
+const TRIES: u32 = 7;
+
+/// Before the second try; doubled each time, so that the last comes after about half a minute.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) struct Opened {
     seat: Seat,
@@ -82,6 +85,7 @@ async fn open_somewhere(
         match opened {
             Err(failure) if failure.class == FailureClass::ServerGone && tries < TRIES => {
                 tracing::warn!(task = %task.id, reason = %failure.message, tries, "a thread is opened again");
+                tokio::time::sleep(FIRST_PAUSE * (1 << (tries - 1))).await;
                 tries += 1;
             }
             opened => return opened,
