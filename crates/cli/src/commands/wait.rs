@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use ostler_model::task::{Intent, Wish};
 use ostler_model::{Task, TaskId};
-use ostler_server::api::Change;
+use ostler_server::api::{Change, TaskDetail};
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -21,7 +22,7 @@ use crate::terminal::{Output, safe};
 /// A daemon that ends each time it is started is not waited for.
 const REACHED_AGAIN: u32 = 5;
 
-/// Between the end of a task and its last receipt there is one commit.
+/// Between the wish of somebody and what it does to the task are some commits, and sometimes Codex.
 const SETTLING: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
@@ -131,6 +132,7 @@ async fn wait(
             let mut is_settling = false;
             for (at, id) in ids.iter().enumerate() {
                 let detail = desk.detail(id.as_str()).await?;
+                let is_about_to_move = is_about_to_move(&detail);
                 let task = detail.task;
                 if let Some(bar) = bar.as_ref().filter(|_| ids.len() == 1) {
                     bar.set_message(format!("{}: {}", words::state(task.state), safe(&task.title)));
@@ -139,8 +141,7 @@ async fn wait(
                     Patience::UntilAsked => ending::exit(&task).is_some(),
                     Patience::ThroughAsks => task.state.is_over(),
                 };
-                // A task that is over and was sent more is not over.
-                if is_done && task.state.is_over() && !detail.intents.is_empty() {
+                if is_done && is_about_to_move {
                     is_settling = true;
                 } else if is_done {
                     done.insert(at, task);
@@ -156,7 +157,7 @@ async fn wait(
                 return Ok(done.into_values().collect());
             }
             let patience = if is_settling { SETTLING } else { Duration::MAX };
-            // The last receipt of a task may come behind its end, and no change of state tells of it.
+            // What it is about to do may be no change of state, which alone is told.
             if let Ok(false) = timeout(patience, ours(&mut changes, ids)).await {
                 break;
             }
@@ -169,6 +170,15 @@ async fn wait(
         }
         desk.reopen().await?;
     }
+}
+
+/// Whether somebody has already done what moves the task on: sent more to one that is over, answered or interrupted one
+/// that waits. What only stands in line behind an open ask does not move it.
+fn is_about_to_move(detail: &TaskDetail) -> bool {
+    let state = detail.task.state;
+    let moves = |intent: &Intent| state.is_over() || !matches!(intent.wish, Wish::Send { .. });
+    let is_answered = state.waits_for_a_person() && detail.asks.is_empty();
+    is_answered || detail.intents.iter().any(moves)
 }
 
 /// Waits until one of these has changed; false if the daemon has gone.

@@ -93,7 +93,7 @@ mod tests {
         };
         assert_eq!(
             plain(Some(24)),
-            "ID   STATE    TITLE\na1   working  tidy the…\nb22  failed   x y␛[31m"
+            "ID   STATE    TITLE\na1   working  tidy the …\nb22  failed   x y\\u{1b}…"
         );
         assert_eq!(plain(None).lines().nth(1), Some("a1   working  tidy the notes of May"));
     }

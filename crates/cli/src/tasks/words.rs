@@ -121,7 +121,7 @@ pub(crate) fn ask_closed(how: &AskClosed) -> String {
     match how {
         AskClosed::Answered => "Codex has the answer".to_owned(),
         AskClosed::Withdrawn { reason } => {
-            words::ask_end(&ostler_model::thread::AskEnd::Withdrawn { reason: reason.clone() })
+            words::ask_end(&ostler_model::thread::AskEnd::Withdrawn { reason: *reason })
         }
         AskClosed::Declined { reason } => format!("declined: {reason}"),
         AskClosed::Refused => "refused: this version of ostler cannot answer it".to_owned(),

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use ostler_scripted_model::Conversation;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -94,7 +95,7 @@ fn what_is_not_allowed_is_refused_by_name() {
 
 #[test]
 fn what_is_not_there_is_not_found() {
-    let world = World::new("0.166.0", vec![]);
+    let world = World::with("0.166.0", vec![], "");
     let nothing = world.run(&["show", "abc", "--no-start"]);
     assert_eq!(nothing.exit, 6, "no daemon runs: {}", nothing.errors);
     for arguments in
@@ -108,8 +109,14 @@ fn what_is_not_there_is_not_found() {
 
 #[test]
 fn a_task_goes_on_is_interrupted_forked_and_removed() {
-    let answers = vec![command(LEAVES_A_LINE), text("Done.")];
-    let world = World::new("0.166.0", answers);
+    let talk = |prompt: &str, answers| Conversation { prompt: prompt.to_owned(), answers };
+    let conversations = vec![
+        talk("and now rest", vec![text("I rest.")]),
+        talk("another way", vec![text("Done.")]),
+        talk("gently", vec![text("Gently done.")]),
+        talk(PROMPT, vec![command(LEAVES_A_LINE)]),
+    ];
+    let world = World::with("0.166.0", conversations, "");
     let (task, _) = world.start_asking();
     let timed_out = world.run(&["wait", &task, "--through-asks", "--timeout", "1"]);
     assert_eq!(timed_out.exit, 124, "{}", timed_out.errors);

@@ -93,6 +93,7 @@ pub(super) async fn run(
 }
 
 /// How the following came to its end.
+#[derive(Debug, Clone, Copy)]
 enum End {
     /// The task is over, or the end of the log is reached.
     Over,

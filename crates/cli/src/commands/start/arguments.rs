@@ -131,11 +131,11 @@ impl TaskArguments {
         let (config, provider) = overrides(&self.config)?;
         let mut writable_roots = Vec::new();
         for folder in &self.add_dir {
-            writable_roots.push(text(existing(folder, "the folder")?));
+            writable_roots.push(text(&existing(folder, "the folder")?));
         }
         Ok(StartRequest {
             input: Some(self.input(prompt)?),
-            cwd: text(existing(self.cd.as_deref().unwrap_or(Path::new(".")), "the folder")?),
+            cwd: text(&existing(self.cd.as_deref().unwrap_or(Path::new(".")), "the folder")?),
             sandbox: self.sandbox.map(Into::into),
             writable_roots,
             network: self.network,
@@ -148,7 +148,7 @@ impl TaskArguments {
             config,
             codex_version: self.codex.clone(),
             codex_home: match &self.codex_home {
-                Some(home) => Some(text(existing(home, "the Codex home")?)),
+                Some(home) => Some(text(&existing(home, "the Codex home")?)),
                 None => None,
             },
             isolate: self.isolate,
@@ -175,7 +175,7 @@ impl TaskArguments {
     fn input(&self, prompt: String) -> Result<Input, Failure> {
         let mut parts = vec![Part::Text(prompt)];
         for image in &self.image {
-            parts.push(Part::ImageFile(text(existing(image, "the image")?)));
+            parts.push(Part::ImageFile(text(&existing(image, "the image")?)));
         }
         let schema = self.output_schema.as_deref();
         let output_schema =
@@ -184,7 +184,7 @@ impl TaskArguments {
     }
 }
 
-fn text(path: PathBuf) -> String {
+fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
