@@ -8,7 +8,7 @@ use ostler_scripted_model::{Answer, Usage};
 use ostler_testkit::Workshop;
 use rstest::rstest;
 
-use crate::{AFTER_PAUSE, PROMPT, answer_of, command, stage_of, text};
+use crate::{AFTER_PAUSE, PROMPT, answer_of, command, decide_on_disk, stage_of, text};
 
 fn costs(input: u64, answer: Answer) -> Answer {
     Answer { usage: Usage { input, output: 0, ..Usage::default() }, ..answer }
@@ -117,5 +117,28 @@ async fn time_that_is_used_up_stops_the_task() {
     let asks = shop.engine.store().undecided_asks_of(&task).await.unwrap();
     assert_eq!(asks, []);
     shop.answer(&ask, Decision::Once).await.unwrap_err();
+    shop.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_word_that_was_written_right_before_our_process_was_killed_counts() {
+    let stage = stage_of(
+        "0.166.0",
+        vec![("feed the cat", vec![text("Two.")]), (PROMPT, vec![text("One.")])],
+    );
+    let shop = Workshop::open(&stage).await.unwrap();
+    let turns = |settings: &mut TaskSettings| settings.budget.turns = Some(1);
+    let task = shop.start_with(&stage, PROMPT, turns).await.unwrap();
+    shop.until(&task, TaskState::Completed).await.unwrap();
+    shop.send(&task, "feed the cat", IfBusy::Queue).await.unwrap();
+    let ask = shop.ask(&task).await.unwrap();
+    shop.close().await.unwrap();
+    decide_on_disk(&stage, &ask, Decision::Once).await;
+
+    let shop = Workshop::open(&stage).await.unwrap();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!((answer_of(&ended), ended.spent.turns), (Some("Two."), 2));
+    let open = shop.engine.store().open_intents_of(&task).await.unwrap();
+    assert_eq!(open, []);
     shop.close().await.unwrap();
 }

@@ -21,9 +21,12 @@ mod running;
 mod starts;
 mod worktree;
 
-use ostler_model::task::{Approval, IntentState, Receipt};
-use ostler_model::{Task, TaskSettings};
+use ostler_model::task::{
+    Approval, AskRecord, AskState, DecidedBy, DecisionRecord, Intent, IntentState, Receipt, Wish,
+};
+use ostler_model::{Decision, Task, TaskSettings};
 use ostler_scripted_model::{Answer, Call, Conversation, Fault, Script};
+use ostler_store::{Batch, Store, StoreSettings, Write};
 use ostler_testkit::Stage;
 use serde_json::json;
 
@@ -74,6 +77,27 @@ const LEAVES_ANOTHER: &str = "sh -c 'echo other >> ran.log'";
 /// Codex asks before it runs anything.
 fn untrusted(settings: &mut TaskSettings) {
     settings.approval = Approval::Untrusted;
+}
+
+/// As if our process had been killed in the moment after it wrote this down.
+async fn decide_on_disk(stage: &Stage, ask: &AskRecord, decision: Decision) {
+    let store = Store::open(StoreSettings::at(stage.state().join("ostler.db"))).unwrap();
+    let by = DecidedBy::Person { name: "test".to_owned(), surface: "test".to_owned() };
+    let record = DecisionRecord { decision: decision.clone(), by, reason: None, at: 0 };
+    let intent = Intent {
+        id: format!("answer-{}", ask.id).as_str().into(),
+        task: ask.task.clone(),
+        wish: Wish::Answer { ask: ask.id.clone(), decision, reason: None },
+        by: "test".to_owned(),
+        at: 0,
+        state: IntentState::Sent { after: None },
+    };
+    let mut batch = Batch::new();
+    let (decision, then) = (Box::new(record), AskState::Decided);
+    batch.push(Write::Decide { ask: ask.id.clone(), decision, then });
+    batch.push(Write::Intent(Box::new(intent)));
+    store.commit(batch).await.unwrap();
+    store.close().await;
 }
 
 fn answer_of(task: &Task) -> Option<&str> {

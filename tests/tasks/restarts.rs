@@ -7,7 +7,8 @@ use ostler_testkit::Workshop;
 use rstest::rstest;
 
 use crate::{
-    LEAVES_A_LINE, PROMPT, answer_of, command, is_taken, stage, stage_of, text, untrusted,
+    LEAVES_A_LINE, PROMPT, answer_of, command, decide_on_disk, is_taken, stage, stage_of, text,
+    untrusted,
 };
 
 const NEXT: &str = "feed the cat";
@@ -97,6 +98,30 @@ async fn an_answer_that_is_written_reaches_codex_after_a_restart(
     let answers = answers.into_iter().filter(|(wish, _)| matches!(wish, Wish::Answer { .. }));
     let states: Vec<_> = answers.map(|(_, state)| state).collect();
     assert_eq!(states, [IntentState::Done { receipt: Receipt::Answered }]);
+    shop.close().await.unwrap();
+}
+
+#[rstest]
+#[tokio::test]
+async fn an_answer_that_codex_never_got_is_given_when_it_asks_again(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let stage = stage(version, vec![command(LEAVES_A_LINE), text("Done.")]);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
+    let ask = shop.ask(&task).await.unwrap();
+    shop.close().await.unwrap();
+    decide_on_disk(&stage, &ask, Decision::Once).await;
+
+    let shop = Workshop::open(&stage).await.unwrap();
+    shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!(stage.lines("ran.log"), ["ran"]);
+    let asks = shop.engine.store().asks_of(&task).await.unwrap();
+    assert_eq!(asks.iter().map(|known| &known.id).collect::<Vec<_>>(), [&ask.id]);
+    let intents = shop.intents(&task).await.unwrap();
+    let answered = IntentState::Done { receipt: Receipt::Answered };
+    assert!(intents.iter().any(|(_, state)| *state == answered), "{intents:?}");
+    shop.states(&task).await.unwrap();
     shop.close().await.unwrap();
 }
 

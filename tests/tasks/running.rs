@@ -81,3 +81,22 @@ async fn who_starts_one_task_does_not_wait_for_all_of_who_starts_many() {
     assert!(place(&bens) < place(&anas[1]), "{ended:?}");
     shop.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_task_that_is_removed_leaves_its_place_to_others() {
+    let stage = stage("0.166.0", vec![text("Done.")]);
+    stage.model().hold_answers();
+    let shop = Workshop::open_with(&stage, |settings| settings.running = 1).await.unwrap();
+    let working = start(&shop, &stage, "ana").await;
+    shop.until(&working, TaskState::Working).await.unwrap();
+    let in_line = start(&shop, &stage, "ana").await;
+    let last = start(&shop, &stage, "ana").await;
+    shop.engine.remove(&in_line).await.unwrap();
+    shop.engine.remove(&working).await.unwrap();
+    stage.model().release_answers();
+    shop.until(&last, TaskState::Completed).await.unwrap();
+    let next = start(&shop, &stage, "ana").await;
+    shop.until(&next, TaskState::Completed).await.unwrap();
+    assert!(shop.engine.store().task(&in_line).await.unwrap().is_none());
+    shop.close().await.unwrap();
+}
