@@ -22,6 +22,8 @@ const ARROWS: [(&str, &[&str]); 9] = [
         &[
             "ostler-codex",
             "ostler-config",
+            // The daemon is this binary, too: it builds the engine and gives it to the server.
+            "ostler-engine",
             "ostler-model",
             "ostler-scripted-model",
             "ostler-server",

@@ -3,7 +3,10 @@
 use clap::{Parser, Subcommand};
 use serde_json::json;
 
-use crate::commands::{codex, completions, config, demo, doctor, keeper, replay, run};
+use crate::commands::{
+    answer, asks, attach, codex, completions, config, daemon, demo, doctor, history, keeper, list,
+    man, policy, remove, replay, run, send, serve, service, show, start, wait, worktree,
+};
 use crate::failure::Exit;
 use crate::terminal::Output;
 
@@ -25,18 +28,68 @@ pub(crate) enum Command {
     Demo(demo::DemoArguments),
     /// Let Codex do something, here and now
     Run(Box<run::RunArguments>),
+    /// Let Codex do something in the background, and never lose it
+    Start(Box<start::StartArguments>),
+    /// The tasks, those that need you first
+    #[command(name = "ls", alias = "list")]
+    List(list::ListArguments),
+    /// How one task stands
+    Show(show::ShowArguments),
+    /// What a task did
+    Logs(attach::LogsArguments),
+    /// Follow a task, and answer what it asks
+    Attach(attach::AttachArguments),
+    /// Give a task more to do
+    Send(send::SendArguments),
+    /// Put something into the turn that runs
+    Steer(send::SteerArguments),
+    /// End the turn that runs
+    Interrupt(send::InterruptArguments),
+    /// Go on with a copy of a task
+    Fork(send::ForkArguments),
+    /// Let a task review code
+    Review(send::ReviewArguments),
+    /// All that waits for a person
+    Asks(asks::AsksArguments),
+    /// Decide what Codex asked
+    Answer(answer::AnswerArguments),
+    /// The rules that decide without a person: ls, rm
+    Policy(policy::PolicyArguments),
+    /// Wait until tasks are over or need a person
+    Wait(wait::WaitArguments),
+    /// What a task has changed
+    Diff(history::DiffArguments),
+    /// The git worktrees of tasks: ls, merge, rm
+    Worktree(worktree::WorktreeArguments),
+    /// What a task was given to do, and the proof that it ran
+    Receipts(history::TaskArgument),
+    /// Why a task stands where it stands
+    Why(history::TaskArgument),
+    /// Forget tasks
+    #[command(name = "rm", alias = "remove")]
+    Remove(remove::RemoveArguments),
+    /// Forget what the configuration keeps no longer
+    Gc(remove::SweepArguments),
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
     /// The settings: show, check, path
     Config(config::ConfigArguments),
     /// Look whether this machine is fit to run Codex, and say what to do if not
     Doctor(doctor::DoctorArguments),
+    /// Be the daemon, here in the foreground (for a service manager, or to watch it)
+    Serve(serve::ServeArguments),
+    /// The daemon in the background: start, stop, status, restart
+    Daemon(daemon::DaemonArguments),
+    /// Let the user's service manager (systemd) run the daemon
+    Service(service::ServiceArguments),
     /// The keepers: small processes that each own one codex app-server
     Keeper(keeper::KeeperArguments),
     /// Play a recorded conversation again and show its messages
     Replay(replay::ReplayArguments),
     /// Print the completions of a shell
     Completions(completions::CompletionsArguments),
+    /// Print or write the manual pages
+    Man(man::ManArguments),
 }
 
 /// Ends the process when there is nothing to run: help was asked for, or the words make no sense.

@@ -19,6 +19,11 @@ pub(crate) use shown::{Line, ResultShown, Shown};
 use text::Writer;
 pub(crate) use text::{Extent, is_cut};
 
+/// A whole unified diff in colour.
+pub(crate) fn coloured_diff(diff: &str) -> String {
+    diff::coloured(diff, "update", usize::MAX)
+}
+
 /// Shows a conversation in the way this run speaks.
 #[derive(Debug)]
 pub(crate) struct Screen {

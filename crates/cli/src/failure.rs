@@ -1,6 +1,7 @@
 //! The one table that turns errors into what a person reads and the exit code a script reads.
 
 mod codex;
+mod daemon;
 mod keeper;
 mod thread;
 
@@ -18,6 +19,7 @@ pub(crate) enum Exit {
     NotFound = 3,
     WaitingOnPerson = 4,
     LimitReached = 5,
+    DaemonUnreachable = 6,
     Interrupted = 7,
     TryAgainLater = 75,
     TimedOut = 124,

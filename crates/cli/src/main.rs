@@ -5,12 +5,16 @@ mod asking;
 mod bench;
 mod commands;
 mod conversation;
+mod daemon;
 mod failure;
 mod kept;
 mod logging;
 mod places;
+mod prompt;
 mod running;
 mod settings;
+mod supervisor;
+mod tasks;
 mod terminal;
 mod turn;
 
@@ -19,7 +23,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = args::parse();
     let output = terminal::Output::new(arguments.json);
-    match logging::start().and_then(|()| commands::run(arguments)) {
+    match commands::run(arguments) {
         Ok(code) => code,
         Err(failure) => failure.report(output),
     }

@@ -65,10 +65,33 @@ impl Places {
         self.runtime.join("keepers")
     }
 
+    /// Where the daemon listens.
+    pub(crate) fn daemon_socket(&self) -> PathBuf {
+        self.runtime.join("daemon.sock")
+    }
+
+    /// Held by the one daemon that works in this state folder.
+    pub(crate) fn daemon_lock(&self) -> PathBuf {
+        self.state.join("daemon.lock")
+    }
+
+    /// What a daemon says that was started in the background.
+    pub(crate) fn daemon_log(&self) -> PathBuf {
+        self.state.join("logs/daemon.log")
+    }
+
     /// The folder that holds one sub-folder per installed Codex version.
     pub(crate) fn codex_cache(&self) -> PathBuf {
         self.cache.join("codex")
     }
+}
+
+/// Where the units of the user's own service manager are; `OSTLER_HOME` has no say in it.
+pub(crate) fn user_units() -> Result<PathBuf, Failure> {
+    let base = etcetera::base_strategy::Xdg::new().map_err(|error| {
+        Failure::new(Exit::Usage, format!("cannot find the home folder: {error}")).hint("set HOME")
+    })?;
+    Ok(base.config_dir().join("systemd/user"))
 }
 
 /// Creates a folder only we can enter, or refuses one that others can.

@@ -60,6 +60,17 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot start the runtime: {error}")))
 }
 
+/// The daemon serves many at once, and one that computes must not hold up the others; more threads than this it never fills.
+pub(crate) fn daemon_runtime() -> Result<Runtime, Failure> {
+    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4));
+    Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name("ostler-daemon")
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Failed, format!("cannot start the runtime: {error}")))
+}
+
 /// Our own binary, which every keeper is started from.
 pub(crate) fn own_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| {

@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::conversation::{Screen, Shown, translate};
 pub(crate) use answers::Answers;
-use asked::{Asked, Heard};
+pub(crate) use asked::{Asked, Heard};
 pub(crate) use signs::{Sign, Signs};
 pub(crate) use tally::Tally;
 

@@ -10,6 +10,7 @@
 
 pub mod environment;
 
+mod above;
 mod detach;
 mod error;
 mod folder;
@@ -28,10 +29,12 @@ mod stop;
 mod sweep;
 mod tree;
 
+pub use above::{Above, above};
 pub use detach::detach;
 pub use error::KeeperError;
 pub use folder::{KeeperFolder, KeeperId, SOCKET_PATH_LIMIT_BYTES};
-pub use list::{Condition, Found, descends_from_keeper, find, list};
+pub use list::{Condition, Found, find, list};
+pub use log::{LogLimit, RotatingLog, open_private, tail};
 pub use memory::memory_of_codex;
 pub use process::{Process, ProcessIdentity};
 pub use record::{Ended, Exit, HowEnded, Record, SCHEMA, State};

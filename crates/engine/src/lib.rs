@@ -26,7 +26,7 @@ pub use engine::{
 };
 pub use hub::{Changed, News};
 pub use ostler_store::{
-    Cursor, LoggedEvent, Retention, Store, StoreError, SweepReport, TaskFilter,
+    Cursor, LoggedEvent, Retention, Store, StoreError, StoreSettings, SweepReport, TaskFilter,
 };
 pub use pool::{Binaries, PoolSettings, PoolWaits};
 pub use refusal::{Problem, Refusal};

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,15 @@ const RECORD_LIMIT_BYTES: u64 = 4096;
 pub struct DaemonLock {
     _file: File,
     holder: Holder,
+}
+
+/// What a daemon says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub version: String,
+    pub started_at: Timestamp,
+    /// Started by a service manager.
+    pub is_service: bool,
 }
 
 /// Who holds the lock.
@@ -61,30 +71,44 @@ pub enum LockError {
 
 impl DaemonLock {
     /// Takes the lock, or says who has it. Blocks for a moment; the caller has nothing else to do yet.
-    pub fn take(
-        path: &Path,
-        version: &str,
-        started_at: Timestamp,
-        is_service: bool,
-    ) -> Result<Self, LockError> {
-        let failed = |source| LockError::File { path: path.to_owned(), source };
-        let mut file = open(path).map_err(failed)?;
+    pub fn take(path: &Path, claim: Claim) -> Result<Self, LockError> {
+        let mut file = open(path).map_err(failed(path))?;
         let deadline = Instant::now() + LOOKER_PATIENCE;
         loop {
             match file.try_lock() {
-                Ok(()) => break,
+                Ok(()) => return Self::sign(path, file, claim),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(TRY_AGAIN),
                 Err(TryLockError::WouldBlock) => return Err(LockError::Held(read(&mut file))),
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
+                Err(TryLockError::Error(source)) => return Err(failed(path)(source)),
             }
         }
+    }
+
+    /// Takes the lock at the very moment in which the one who has it lets go, so that nobody sees it free in between.
+    ///
+    /// Blocks. After an error the process must end: it may still get the lock.
+    pub fn take_over(path: &Path, claim: Claim, patience: Duration) -> Result<Self, LockError> {
+        let mut file = open(path).map_err(failed(path))?;
+        let same_file = file.try_clone().map_err(failed(path))?;
+        let (tell, told) = mpsc::channel();
+        // The system call has no deadline.
+        std::thread::spawn(move || tell.send(same_file.lock()));
+        match told.recv_timeout(patience) {
+            Ok(Ok(())) => Self::sign(path, file, claim),
+            Ok(Err(source)) => Err(failed(path)(source)),
+            Err(_) => Err(LockError::Held(read(&mut file))),
+        }
+    }
+
+    fn sign(path: &Path, mut file: File, claim: Claim) -> Result<Self, LockError> {
         let epoch = match read(&mut file) {
             Held::By(before) => before.epoch + 1,
             Held::Free | Held::BySomebody => 1,
         };
+        let Claim { version, started_at, is_service } = claim;
         let pid = std::process::id();
-        let holder = Holder { pid, started_at, version: version.to_owned(), epoch, is_service };
-        write(&mut file, &holder).map_err(failed)?;
+        let holder = Holder { pid, started_at, version, epoch, is_service };
+        write(&mut file, &holder).map_err(failed(path))?;
         Ok(Self { _file: file, holder })
     }
 
@@ -95,17 +119,21 @@ impl DaemonLock {
 
 /// Who holds the lock at `path`. A file that is not there is held by nobody.
 pub fn look(path: &Path) -> Result<Held, LockError> {
-    let failed = |source| LockError::File { path: path.to_owned(), source };
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Held::Free),
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(failed(path)(error)),
     };
     match file.try_lock_shared() {
         Ok(()) => Ok(Held::Free),
         Err(TryLockError::WouldBlock) => Ok(read(&mut file)),
-        Err(TryLockError::Error(source)) => Err(failed(source)),
+        Err(TryLockError::Error(source)) => Err(failed(path)(source)),
     }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> LockError + use<> {
+    let path = path.to_owned();
+    move |source| LockError::File { path, source }
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -141,24 +169,30 @@ fn name(held: &Held) -> String {
 mod tests {
     use super::*;
 
+    fn claim(version: &str) -> Claim {
+        let started_at = Timestamp::UNIX_EPOCH;
+        Claim { version: version.to_owned(), started_at, is_service: false }
+    }
+
+    fn holder(version: &str, epoch: u64) -> Holder {
+        let Claim { version, started_at, is_service } = claim(version);
+        Holder { pid: std::process::id(), started_at, version, epoch, is_service }
+    }
+
     #[test]
     fn one_holds_it_and_the_next_counts_on() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("daemon.lock");
         assert_eq!(look(&path).unwrap(), Held::Free);
-        let at = Timestamp::UNIX_EPOCH;
-        let first = DaemonLock::take(&path, "1.2.3", at, false).unwrap();
+        let first = DaemonLock::take(&path, claim("1.2.3")).unwrap();
+        assert_eq!(look(&path).unwrap(), Held::By(holder("1.2.3", 1)));
+        let error = DaemonLock::take(&path, claim("1.2.4")).unwrap_err();
         let pid = std::process::id();
-        let holder =
-            Holder { pid, started_at: at, version: "1.2.3".into(), epoch: 1, is_service: false };
-        assert_eq!(look(&path).unwrap(), Held::By(holder.clone()));
-        let error = DaemonLock::take(&path, "1.2.4", at, false).unwrap_err();
         assert_eq!(error.to_string(), format!("a daemon runs already: pid {pid}, version 1.2.3"));
         drop(first);
         assert_eq!(look(&path).unwrap(), Held::Free);
-        let next = DaemonLock::take(&path, "1.2.4", at, true).unwrap();
-        let expected = Holder { epoch: 2, version: "1.2.4".into(), is_service: true, ..holder };
-        assert_eq!(next.holder(), &expected);
+        let next = DaemonLock::take(&path, claim("1.2.4")).unwrap();
+        assert_eq!(next.holder(), &holder("1.2.4", 2));
     }
 
     #[test]
@@ -172,7 +206,26 @@ mod tests {
             sleep(LOOKER_PATIENCE / 4);
             drop(looker);
         });
-        DaemonLock::take(&path, "1.2.3", Timestamp::UNIX_EPOCH, false).unwrap();
+        DaemonLock::take(&path, claim("1.2.3")).unwrap();
         ends.join().unwrap();
+    }
+
+    #[test]
+    fn a_successor_has_it_as_soon_as_it_is_let_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("daemon.lock");
+        let first = DaemonLock::take(&path, claim("1.2.3")).unwrap();
+        let patience = Duration::from_secs(20);
+        let waiting = {
+            let path = path.clone();
+            std::thread::spawn(move || DaemonLock::take_over(&path, claim("1.2.4"), patience))
+        };
+        let error =
+            DaemonLock::take_over(&path, claim("x"), Duration::from_millis(50)).unwrap_err();
+        assert!(matches!(error, LockError::Held(Held::By(_))), "{error}");
+        drop(first);
+        // Whichever of the two waiting threads is first, the other one's turn comes when it lets go.
+        let next = waiting.join().unwrap().unwrap();
+        assert_eq!(next.holder(), &holder("1.2.4", 2));
     }
 }

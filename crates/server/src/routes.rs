@@ -39,14 +39,12 @@ pub struct Stopping {
 }
 
 /// All routes of a daemon: its own, and `more` (the tasks'). Every error is a [`Problem`].
-pub fn routes(hall: Arc<Hall>, more: Router) -> Router {
-    Router::new()
+pub fn routes(hall: Arc<Hall>, more: impl IntoIterator<Item = Router>) -> Router {
+    let own = Router::new()
         .route("/v1/health", get(health))
         .route("/v1/daemon/stop", post(stop))
-        .with_state(hall)
-        .merge(more)
-        .fallback(nowhere)
-        .layer(map_response(only_problems))
+        .with_state(hall);
+    more.into_iter().fold(own, Router::merge).fallback(nowhere).layer(map_response(only_problems))
 }
 
 async fn health(State(hall): State<Arc<Hall>>, caller: Caller) -> Json<Health> {

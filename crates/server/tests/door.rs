@@ -13,7 +13,7 @@ use futures_util::stream;
 use jiff::Timestamp;
 use ostler_server::client::{Client, ClientError, ClientSettings, Versions};
 use ostler_server::heart::{Heart, Pulse};
-use ostler_server::lock::DaemonLock;
+use ostler_server::lock::{Claim, DaemonLock};
 use ostler_server::ndjson::ndjson;
 use ostler_server::routes::{Health, routes};
 use ostler_server::{
@@ -38,11 +38,11 @@ impl House {
     fn open(limits: Limits, look: Look) -> Self {
         let folder = private_folder();
         let path = folder.path().join("daemon.lock");
-        let lock = DaemonLock::take(&path, "1.2.3", Timestamp::UNIX_EPOCH, false).unwrap();
+        let lock = DaemonLock::take(&path, claim()).unwrap();
         let settings = DoorSettings::Path(folder.path().join("socket"));
         let door = Door::open(settings, limits, &lock).unwrap();
         let hall = Arc::new(Hall::new("1.2.3", std::process::id(), Timestamp::UNIX_EPOCH, 7));
-        let router = routes(hall.clone(), more(&hall));
+        let router = routes(hall.clone(), [more(&hall)]);
         let heart = Heart::new(Pulse::Never);
         let serving = {
             let (hall, beat) = (hall.clone(), heart.part("door"));
@@ -70,6 +70,11 @@ impl House {
         self.hall.close(mode, "the test is over");
         timeout(PATIENCE, self.serving).await.unwrap().unwrap();
     }
+}
+
+fn claim() -> Claim {
+    let started_at = Timestamp::UNIX_EPOCH;
+    Claim { version: "1.2.3".to_owned(), started_at, is_service: false }
 }
 
 fn private_folder() -> TempDir {
@@ -333,7 +338,7 @@ async fn whoever_does_not_end_in_time_is_cut() {
 async fn only_a_dead_socket_of_ours_in_a_private_folder_is_replaced() {
     let folder = private_folder();
     let lock = folder.path().join("daemon.lock");
-    let lock = DaemonLock::take(&lock, "1.2.3", Timestamp::UNIX_EPOCH, false).unwrap();
+    let lock = DaemonLock::take(&lock, claim()).unwrap();
     let path = folder.path().join("socket");
     let open = || Door::open(DoorSettings::Path(path.clone()), Limits::default(), &lock);
     fs::write(&path, "").unwrap();
@@ -348,4 +353,36 @@ async fn only_a_dead_socket_of_ours_in_a_private_folder_is_replaced() {
     assert!(!path.exists());
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o750)).unwrap();
     assert!(matches!(open(), Err(DoorError::FolderNotPrivate(_))));
+}
+
+/// Credentials belong to the thread that connects, so one thread can be somebody else.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs root, to be somebody else"]
+async fn another_user_is_refused_even_where_the_files_would_let_it_in() {
+    let house = House::open(Limits::default(), person());
+    let open = fs::Permissions::from_mode(0o777);
+    fs::set_permissions(house.folder.path(), open.clone()).unwrap();
+    fs::set_permissions(house.socket(), open).unwrap();
+    let socket = house.socket();
+    let stranger = std::thread::spawn(move || {
+        let nobody = rustix::process::Uid::from_raw(65534);
+        rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+        let request = "GET /v1/health HTTP/1.1\r\nhost: x\r\n\r\n";
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut said).unwrap();
+        said
+    });
+    let said = tokio::task::spawn_blocking(|| stranger.join()).await.unwrap().unwrap();
+    assert!(said.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{said}");
+    let (_, body) = said.split_once("\r\n\r\n").unwrap();
+    let expected = json!({
+        "type": "urn:ostler:problem:stranger-refused",
+        "title": "this daemon serves another user",
+        "status": 403,
+        "detail": "this daemon serves user 0, not user 65534",
+    });
+    assert_eq!(serde_json::from_str::<Value>(body).unwrap(), expected);
+    house.close(StopMode::Graceful).await;
 }

@@ -27,7 +27,7 @@ use crate::places;
 use crate::running::{self, Interruption, own_program};
 use crate::terminal::Output;
 use crate::turn::{End, Signs};
-pub(crate) use arguments::RunArguments;
+pub(crate) use arguments::{Approval, Busy, RunArguments, Sandbox, Stall};
 use memory::{Memory, Remembered};
 use session::{Order, Session};
 

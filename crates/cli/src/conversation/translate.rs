@@ -15,8 +15,8 @@ use super::words;
 /// What a person sees of an update; nothing for a few of them.
 pub(crate) fn line(told: &ThreadUpdate) -> Option<Line> {
     let shown = match &told.what {
-        Told::Update(update) => of_update(update)?,
-        Told::Notice(notice) => of_notice(notice)?,
+        Told::Update(told) => update(told)?,
+        Told::Notice(told) => notice(told)?,
     };
     Some(Line { agent: told.agent.as_ref().map(agent), shown })
 }
@@ -25,7 +25,8 @@ fn agent(agent: &Agent) -> AgentShown {
     AgentShown { thread: agent.thread.to_string(), name: agent.name.clone() }
 }
 
-fn of_update(update: &Update) -> Option<Shown> {
+/// What a person sees of a thread's own news.
+pub(crate) fn update(update: &Update) -> Option<Shown> {
     Some(match update {
         Update::TurnBegan { turn } => Shown::TurnBegan { turn: turn.to_string() },
         Update::InputQueued { .. } => {
@@ -94,7 +95,8 @@ fn of_update(update: &Update) -> Option<Shown> {
     })
 }
 
-fn of_notice(notice: &Notice) -> Option<Shown> {
+/// What a person sees of what belongs to no turn.
+pub(crate) fn notice(notice: &Notice) -> Option<Shown> {
     Some(match notice {
         Notice::Warning { text } => warning(text),
         // Codex reports them with every call; only what is nearly used up is worth a line.

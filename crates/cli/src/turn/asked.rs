@@ -12,7 +12,7 @@ use crate::conversation::shown::AskShown;
 use crate::conversation::{Extent, Screen, is_cut, translate};
 use crate::terminal::hidden::Hidden;
 
-pub(super) struct Asked {
+pub(crate) struct Asked {
     answers: Answers,
     /// In the order they came; the first is before the person.
     waiting: VecDeque<Waiting>,
@@ -29,7 +29,7 @@ struct Waiting {
 }
 
 /// What became of a typed line.
-pub(super) enum Heard {
+pub(crate) enum Heard {
     Nothing,
     Decided(AskId, Decided),
     /// The person goes and leaves it open.
@@ -37,16 +37,16 @@ pub(super) enum Heard {
 }
 
 impl Asked {
-    pub(super) fn new(answers: Answers) -> Self {
+    pub(crate) fn new(answers: Answers) -> Self {
         Self { answers, waiting: VecDeque::new(), hidden: None }
     }
 
-    pub(super) fn has_nobody(&self) -> bool {
+    pub(crate) fn has_nobody(&self) -> bool {
         matches!(self.answers, Answers::Nobody)
     }
 
     /// The next line, while a question is before the person; never otherwise.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    pub(crate) async fn line(&mut self) -> Option<String> {
         match self.waiting.front() {
             Some(front) if !front.is_answered => self.answers.line().await,
             _ => std::future::pending().await,
@@ -54,7 +54,7 @@ impl Asked {
     }
 
     /// A new question. The decision is given if nobody need be asked.
-    pub(super) fn opened(&mut self, id: &AskId, ask: &Ask, screen: &mut Screen) -> Option<Decided> {
+    pub(crate) fn opened(&mut self, id: &AskId, ask: &Ask, screen: &mut Screen) -> Option<Decided> {
         let later = match &self.answers {
             Answers::Always(who) => {
                 let shown = translate::ask(id, ask);
@@ -82,7 +82,7 @@ impl Asked {
     }
 
     /// The question needs no answer any more.
-    pub(super) fn closed(&mut self, id: &AskId, screen: &mut Screen) {
+    pub(crate) fn closed(&mut self, id: &AskId, screen: &mut Screen) {
         if self.waiting.front().is_some_and(|front| front.id == *id) {
             self.hidden = None;
             screen.take_off();
@@ -91,7 +91,7 @@ impl Asked {
     }
 
     /// The answer was not taken; if the question is still open, it is asked again.
-    pub(super) fn refused(&mut self, id: &AskId, screen: &mut Screen) {
+    pub(crate) fn refused(&mut self, id: &AskId, screen: &mut Screen) {
         if let Some(front) = self.waiting.front_mut().filter(|front| front.id == *id) {
             front.is_answered = false;
             self.ask(screen);
@@ -99,7 +99,7 @@ impl Asked {
     }
 
     /// Puts the next question, if none is before the person.
-    pub(super) fn put_next(&mut self, screen: &mut Screen) {
+    pub(crate) fn put_next(&mut self, screen: &mut Screen) {
         if !screen.is_asking() && self.waiting.front().is_some_and(|front| !front.is_answered) {
             self.put(screen);
         }
@@ -120,7 +120,7 @@ impl Asked {
         screen.prompt(marked(&front.dialog.question()));
     }
 
-    pub(super) fn typed(&mut self, line: Option<String>, screen: &mut Screen) -> Heard {
+    pub(crate) fn typed(&mut self, line: Option<String>, screen: &mut Screen) -> Heard {
         let Some(front) = self.waiting.front_mut() else { return Heard::Nothing };
         self.hidden = None;
         screen.answered();

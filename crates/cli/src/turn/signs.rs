@@ -46,7 +46,7 @@ impl Signs {
         })))
     }
 
-    pub(super) async fn next(&mut self) -> Sign {
+    pub(crate) async fn next(&mut self) -> Sign {
         match self {
             Self::Person(listening) => tokio::select! {
                 _ = listening.interrupt.recv() => Sign::CtrlC,

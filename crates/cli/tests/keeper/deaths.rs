@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
-use ostler_codex::keeper::{KeeperId, descends_from_keeper};
+use ostler_codex::keeper::{Above, KeeperId, above};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 
@@ -50,22 +50,24 @@ fn a_dead_keeper_is_seen_and_its_tree_is_ended() {
         let keeper = world.start(version);
         let orphans = world.leave_orphans(&keeper);
         let id = KeeperId::parse(&keeper.id).unwrap();
-        let under = |pid| descends_from_keeper(&world.root(), pid).unwrap();
+        let kept = Above::Keeper(id);
+        let under = |pid| above(&world.root(), pid);
         let family = [keeper.codex, orphans[0], orphans[1]];
-        assert_eq!(family.map(under), vec![Some(id.clone()); 3].as_slice());
+        assert_eq!(family.map(under), vec![kept.clone(); 3].as_slice());
 
         kill(keeper.keeper, Signal::KILL);
         wait_until("the keeper is dead", || !is_alive(keeper.keeper));
         assert!(is_alive(keeper.codex), "{version}: codex died with its keeper");
         assert_eq!(world.listed()["state"], "keeper-dead", "{version}");
+        assert_eq!([keeper.codex, orphans[0]].map(under), [kept.clone(), kept.clone()]);
         // Who cleared its environment is now known by the control group alone, where there is one.
-        assert_eq!([keeper.codex, orphans[0]].map(under), [Some(id.clone()), Some(id)]);
+        let has_group = keeper.record["control_group"].is_string();
+        assert_eq!(under(orphans[1]) == kept, has_group, "{version}");
         let own = i32::try_from(std::process::id()).unwrap();
-        assert_eq!(under(own), None);
+        assert_eq!(under(own), Above::Nothing);
 
         let report = world.json(&["keeper", "stop", "--now", &keeper.id]);
         assert_eq!([keeper.codex, orphans[0]].map(is_alive), [false; 2], "{version}");
-        let has_group = keeper.record["control_group"].is_string();
         assert_eq!(is_alive(orphans[1]), !has_group, "{version}: {:?}", keeper.record);
         assert_eq!(report["exit"], "unknown", "{version}");
         let record = world.record(&keeper.id);

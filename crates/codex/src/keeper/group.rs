@@ -68,6 +68,15 @@ pub(super) fn belongs_to(path: &Path, id: &KeeperId) -> bool {
     name.and_then(|name| name.strip_prefix(PREFIX)) == Some(id.as_str())
 }
 
+/// The keeper whose group, or whose scope, a process is in, by its `/proc/PID/cgroup`.
+pub(super) fn named_in(groups: &str) -> Option<KeeperId> {
+    let mut names = groups.lines().flat_map(|line| line.split('/'));
+    names.find_map(|name| {
+        let name = name.strip_prefix(PREFIX)?;
+        KeeperId::parse(name.strip_suffix(".scope").unwrap_or(name))
+    })
+}
+
 /// Ends every process in the group and below it. A group that is gone has none.
 pub(super) fn kill(path: &Path) -> io::Result<()> {
     match fs::write(path.join("cgroup.kill"), "1") {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::KeeperError;
 use super::folder::{KeeperFolder, KeeperId};
-use super::process::{Here, Process, ProcessTable, mark};
+use super::process::{Here, Process, ProcessTable};
 use super::record::{Ended, Record};
 use super::tree::{self, Alive};
 
@@ -76,28 +76,6 @@ pub fn find(root: &Path, prefix: &str) -> Result<Found, KeeperError> {
     }
 }
 
-/// The keeper that `pid` runs under, if any: by ancestry, and by the mark that it or an ancestor carries.
-///
-/// Ancestry alone is not enough: what outlives a dead keeper belongs to init. The mark alone is not enough either: a
-/// command may clear its environment or forbid us to read it.
-pub fn descends_from_keeper(root: &Path, pid: i32) -> Result<Option<KeeperId>, KeeperError> {
-    let folders = folders(root).map_err(KeeperError::file("read", root))?;
-    let table = ProcessTable::read().map_err(KeeperError::system("read the process table"))?;
-    let here = Here::look().map_err(KeeperError::system("see where we run"))?;
-    let records = folders.iter().filter_map(|folder| Record::read(folder).ok());
-    let alive: Vec<(KeeperId, Alive)> =
-        records.map(|record| (record.id.clone(), Alive::of(&record, &table, &here))).collect();
-    let keeper_above = table.ancestry(pid).into_iter().find_map(|process| {
-        let identity = Some(process.identity);
-        let mut known = alive.iter();
-        known
-            .find(|(_, alive)| alive.keeper == identity || alive.codex == identity)
-            .map(|(id, _)| id.clone())
-            .or_else(|| mark(process))
-    });
-    Ok(keeper_above)
-}
-
 pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, here: &Here) -> Found {
     let (record, broken) = match Record::read(&folder) {
         Ok(record) if record.id == *folder.id() => (Some(record), None),
@@ -125,7 +103,7 @@ pub(super) fn judge(folder: KeeperFolder, table: &ProcessTable, here: &Here) -> 
     Found { folder, record, condition, processes }
 }
 
-fn folders(root: &Path) -> io::Result<Vec<KeeperFolder>> {
+pub(super) fn folders(root: &Path) -> io::Result<Vec<KeeperFolder>> {
     let entries = match fs::read_dir(root) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

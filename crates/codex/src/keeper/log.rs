@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// How much a log may hold: the file in use and older ones named `.1`, `.2` and so on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LogLimit {
-    pub(super) file_bytes: u64,
-    pub(super) files: u32,
+pub struct LogLimit {
+    pub file_bytes: u64,
+    pub files: u32,
 }
 
 /// Codex at `RUST_LOG=warn` writes a few kB per turn, so 3 × 4 MiB hold weeks; at `trace` they hold the last minutes.
@@ -20,7 +20,7 @@ pub(super) const KEEPER_LOG: LogLimit = LogLimit { file_bytes: 64 * 1024, files:
 
 /// Mode 0600, because Codex may print what it should not. What cannot be written (a full disk) is counted and dropped.
 #[derive(Debug)]
-pub(super) struct RotatingLog {
+pub struct RotatingLog {
     path: PathBuf,
     limit: LogLimit,
     file: Option<File>,
@@ -29,11 +29,11 @@ pub(super) struct RotatingLog {
 }
 
 impl RotatingLog {
-    pub(super) fn new(path: PathBuf, limit: LogLimit) -> Self {
+    pub fn new(path: PathBuf, limit: LogLimit) -> Self {
         Self { path, limit, file: None, file_bytes: 0, lost_bytes: 0 }
     }
 
-    pub(super) fn append(&mut self, bytes: &[u8]) {
+    pub fn append(&mut self, bytes: &[u8]) {
         let length = bytes.len() as u64;
         match self.try_append(bytes) {
             Ok(()) => self.file_bytes += length,
@@ -86,12 +86,12 @@ impl RotatingLog {
 }
 
 /// Opens a log for appending; only its owner may read it.
-pub(super) fn open_private(path: &Path) -> io::Result<File> {
+pub fn open_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
 /// The last whole lines of a log, at most `limit_bytes` of it; nothing if there is no log.
-pub(super) fn tail(path: &Path, limit_bytes: u64) -> String {
+pub fn tail(path: &Path, limit_bytes: u64) -> String {
     read_tail(path, limit_bytes).unwrap_or_default()
 }
 

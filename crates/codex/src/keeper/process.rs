@@ -96,6 +96,10 @@ impl ProcessTable {
         self.processes.get(&identity.pid).filter(|process| process.identity == identity)
     }
 
+    pub(super) fn with_pid(&self, pid: i32) -> Option<&Process> {
+        self.processes.get(&pid)
+    }
+
     /// Everything below `pid`, without itself.
     pub(super) fn descendants(&self, pid: i32) -> Vec<&Process> {
         let mut found = Vec::new();
@@ -112,20 +116,6 @@ impl ProcessTable {
         found
     }
 
-    /// `pid` itself, its parent, and so on up.
-    pub(super) fn ancestry(&self, pid: i32) -> Vec<&Process> {
-        let mut found: Vec<&Process> = Vec::new();
-        let mut next = self.processes.get(&pid);
-        while let Some(process) = next {
-            if found.iter().any(|earlier| earlier.identity == process.identity) {
-                break;
-            }
-            found.push(process);
-            next = self.processes.get(&process.parent);
-        }
-        found
-    }
-
     /// Everything that carries the mark of keeper `id`.
     pub(super) fn marked(&self, id: &KeeperId) -> Vec<ProcessIdentity> {
         let all = self.marked.get_or_init(|| {
@@ -138,7 +128,7 @@ impl ProcessTable {
 }
 
 /// The keeper that `process` carries the mark of. A process of another user, or one that forbids it, cannot be read.
-pub(super) fn mark(process: &Process) -> Option<KeeperId> {
+fn mark(process: &Process) -> Option<KeeperId> {
     let environment = fs::read(format!("/proc/{}/environ", process.identity.pid)).ok()?;
     let id = environment.split(|byte| *byte == 0).find_map(|variable| {
         let value = variable.strip_prefix(MARK.as_bytes())?;
@@ -167,6 +157,11 @@ impl Here {
 fn read(pid: i32) -> Option<Process> {
     let (life, process) = read_stat(pid)?;
     (life == Life::Alive).then_some(process)
+}
+
+/// The process that has this pid, also if it has ended and is not reaped yet.
+pub(super) fn read_any(pid: i32) -> Option<Process> {
+    read_stat(pid).map(|(_, process)| process)
 }
 
 fn read_stat(pid: i32) -> Option<(Life, Process)> {
@@ -246,15 +241,12 @@ mod tests {
         };
         let below: Vec<_> = table.descendants(own).iter().map(|process| process.identity).collect();
         let marked = table.marked(&mark);
-        let above: Vec<_> =
-            table.ancestry(pid).iter().map(|process| process.identity.pid).collect();
         let reused = ProcessIdentity { start_ticks: identity.start_ticks + 1, ..identity };
         let spared = reused.signal(Signal::KILL).is_ok() && identity.is_alive();
         identity.signal(Signal::KILL).unwrap();
         child.wait().unwrap();
         assert!(below.contains(&identity), "{below:?}");
         assert_eq!(marked, [identity]);
-        assert_eq!(above.get(..2), Some(&[pid, own][..]));
         assert!(spared, "a signal for another start time reached the process");
         assert!(!identity.is_alive());
     }

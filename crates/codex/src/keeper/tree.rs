@@ -62,7 +62,7 @@ pub(super) fn members(
     }
     let mut found = BTreeMap::new();
     for root in roots {
-        let itself = table.ancestry(root).into_iter().take(1);
+        let itself = table.with_pid(root).into_iter();
         for process in itself.chain(table.descendants(root)) {
             found.insert(process.identity, process.clone());
         }

@@ -2,7 +2,7 @@
 
 use ostler_model::thread::Update;
 use ostler_model::{Message, ThreadId, TurnResult};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::protocol::limits::RateLimits;
@@ -34,7 +34,7 @@ pub struct Agent {
 }
 
 /// Things to know that belong to no turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
     Warning {

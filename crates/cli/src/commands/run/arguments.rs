@@ -59,7 +59,7 @@ pub(crate) struct RunArguments {
     #[arg(short, long = "config", value_name = "KEY=VALUE")]
     pub(super) config: Vec<String>,
     /// The time the turn may take, not counting the time it waits for you: 90s, 10m, 1h30m
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::tasks::time::duration)]
     pub(super) timeout: Option<Duration>,
     /// What to do if nothing comes for two minutes although Codex answers
     #[arg(long, value_enum, default_value_t = Stall::Warn)]
@@ -129,29 +129,5 @@ impl From<Stall> for OnStall {
             Stall::Interrupt => Self::Interrupt,
             Stall::Fail => Self::Fail,
         }
-    }
-}
-
-/// `10m`, `1h30m`, or seconds as a bare number.
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "give a time such as 90s, 10m or 1h30m".to_owned();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return if seconds > 0 { Ok(Duration::from_secs(seconds)) } else { Err(wrong()) };
-    }
-    let time: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
-    Duration::try_from(time).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_as_people_write_them() {
-        let seconds = |text| duration(text).map(|time| time.as_secs()).ok();
-        assert_eq!(
-            ["90", "90s", "10m", "1h30m", "0", "-5s", "soon"].map(seconds),
-            [Some(90), Some(90), Some(600), Some(5400), None, None, None]
-        );
     }
 }

@@ -1,9 +1,10 @@
 //! What a run came to: the last line and the exit code. Pure.
 
-use ostler_model::{Failure, FailureClass, Interrupter, ThreadId, TurnEnd, TurnResult};
+use ostler_model::{FailureClass, Interrupter, ThreadId, TurnEnd, TurnResult};
 
 use crate::conversation::{ResultShown, translate, words};
 use crate::failure::Exit;
+use crate::tasks::ending::exit_of;
 use crate::turn::{Detached, End, Sign, Watched};
 
 /// The table of `docs/exit-codes.md`.
@@ -81,26 +82,6 @@ fn interrupted(by: &Interrupter, with: Option<Sign>) -> Exit {
         (Interrupter::Stall, _) => Exit::TimedOut,
         (_, Some(Sign::CtrlC)) => Exit::CtrlC,
         _ => Exit::Interrupted,
-    }
-}
-
-fn exit_of(failure: &Failure) -> Exit {
-    match failure.class {
-        FailureClass::UsageLimit { .. } => Exit::LimitReached,
-        FailureClass::RateLimit { .. } | FailureClass::Overload | FailureClass::Busy => {
-            Exit::TryAgainLater
-        }
-        FailureClass::TimedOut => Exit::TimedOut,
-        FailureClass::Auth
-        | FailureClass::ContextWindow
-        | FailureClass::ModelNotFound
-        | FailureClass::Sandbox
-        | FailureClass::Network
-        | FailureClass::ServerError
-        | FailureClass::BadRequest
-        | FailureClass::Policy
-        | FailureClass::ServerGone
-        | FailureClass::Unknown { .. } => Exit::Failed,
     }
 }
 

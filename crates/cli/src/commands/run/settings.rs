@@ -9,9 +9,9 @@ use ostler_codex::protocol::settings::SandboxPolicy;
 use ostler_codex::thread::settings::ThreadSettings;
 
 use super::arguments::{Approval, RunArguments, Sandbox};
-use super::input::existing;
 use super::memory::{Remembered, RememberedSandbox};
 use crate::failure::{Exit, Failure};
+use crate::prompt::existing;
 
 /// What is typed counts, then what is remembered of the thread, then the narrowest.
 pub(super) fn settings(

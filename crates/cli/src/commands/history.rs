@@ -1,0 +1,145 @@
+//! `ostler why`, `ostler receipts`, `ostler diff`: what happened, and what is proven of it.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use clap::Args;
+use ostler_engine::TaskDiff;
+use ostler_model::task::IntentState;
+use ostler_server::api::{Receipts, Turn, Turns, Why};
+use serde_json::json;
+
+use crate::conversation;
+use crate::daemon::ReachArguments;
+use crate::failure::Failure;
+use crate::running::block_on;
+use crate::tasks::table::{Cell, table};
+use crate::tasks::{Desk, id, time, words};
+use crate::terminal::Output;
+
+#[derive(Debug, Args)]
+pub(crate) struct TaskArgument {
+    /// The task; the first letters of its id are enough
+    #[arg(value_name = "TASK")]
+    id: String,
+    #[command(flatten)]
+    reach: ReachArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    #[command(flatten)]
+    task: TaskArgument,
+    /// Only of this turn, by its number
+    #[arg(long, value_name = "NUMBER")]
+    turn: Option<u32>,
+}
+
+/// Every state that the task has been in, and why.
+pub(crate) fn why(arguments: &TaskArgument, output: Output) -> Result<ExitCode, Failure> {
+    block_on(async {
+        let mut desk = Desk::open(output, &arguments.reach).await?;
+        let why: Why = desk.get(&format!("/v1/tasks/{}/why", id(&arguments.id)?)).await?;
+        output.emit(&why);
+        let now = time::now();
+        let rows: Vec<Vec<Cell>> = why
+            .steps
+            .iter()
+            .map(|step| {
+                vec![
+                    Cell::dim(step.seq.to_string()),
+                    Cell::dim(time::ago(step.at, now)),
+                    Cell::styled(words::state(step.to), words::style(step.to)),
+                    Cell::plain(words::cause(&step.cause, now)),
+                ]
+            })
+            .collect();
+        output.say_styled(&table(&["SEQ", "WHEN", "STATE", "BECAUSE"], &rows));
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// What somebody wanted done, and whether it was.
+pub(crate) fn receipts(arguments: &TaskArgument, output: Output) -> Result<ExitCode, Failure> {
+    block_on(async {
+        let mut desk = Desk::open(output, &arguments.reach).await?;
+        let path = format!("/v1/tasks/{}/receipts", id(&arguments.id)?);
+        let receipts: Receipts = desk.get(&path).await?;
+        output.emit(&receipts);
+        let now = time::now();
+        let rows: Vec<Vec<Cell>> = receipts
+            .intents
+            .iter()
+            .map(|intent| {
+                let state = match &intent.state {
+                    IntentState::Done { .. } => ostler_model::TaskState::Completed,
+                    IntentState::NotDone { .. } | IntentState::Unknown { .. } => {
+                        ostler_model::TaskState::Failed
+                    }
+                    IntentState::Pending | IntentState::Sent { .. } => {
+                        ostler_model::TaskState::Queued
+                    }
+                };
+                vec![
+                    Cell::dim(time::ago(intent.at, now)),
+                    Cell::plain(intent.wish.name()),
+                    Cell::styled(words::intent(&intent.state), words::style(state)),
+                    Cell::plain(words::wish(&intent.wish)),
+                ]
+            })
+            .collect();
+        output.say_styled(&table(&["WHEN", "WISH", "WHAT BECAME OF IT", ""], &rows));
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// What the task has changed.
+pub(crate) fn diff(arguments: &DiffArguments, output: Output) -> Result<ExitCode, Failure> {
+    block_on(async {
+        let mut desk = Desk::open(output, &arguments.task.reach).await?;
+        let task = desk.task(&arguments.task.id).await?;
+        if let (Some(tree), None) = (&task.settings.worktree, arguments.turn) {
+            let changed: TaskDiff = desk.get(&format!("/v1/tasks/{}/diff", task.id)).await?;
+            if changed.diff.is_empty() {
+                output.say("nothing was changed in its worktree");
+            }
+            show(&changed.diff, output);
+            output.emit(&json!({ "task": task.id, "worktree": tree, "diff": changed.diff }));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let turns: Turns = desk.get(&format!("/v1/tasks/{}/turns", task.id)).await?;
+        let is_wanted = |turn: &&Turn| arguments.turn.is_none_or(|number| turn.number == number);
+        let diffs: Vec<_> = turns
+            .turns
+            .iter()
+            .filter(is_wanted)
+            .filter_map(|turn| Some((turn, turn.result.as_ref()?.diff.as_ref()?)))
+            .collect();
+        if diffs.is_empty() {
+            output.say("nothing was changed by file changes of Codex");
+        }
+        let is_one = diffs.len() == 1;
+        for (turn, diff) in &diffs {
+            if !is_one && io::stdout().is_terminal() {
+                let bold = anstyle::Style::new().bold();
+                output.say_styled(&format!("{bold}turn {}{bold:#}", turn.number));
+            }
+            show(diff, output);
+        }
+        let diffs: Vec<_> = diffs
+            .iter()
+            .map(|(turn, diff)| json!({ "turn": turn.turn, "number": turn.number, "diff": diff }))
+            .collect();
+        output.emit(&json!({ "task": task.id, "diffs": diffs }));
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// In colour for people, as it is for programs: `ostler diff ID | git apply`.
+fn show(diff: &str, output: Output) {
+    match (output.is_json(), io::stdout().is_terminal()) {
+        (true, _) => {}
+        (false, true) => output.write(&conversation::coloured_diff(diff)),
+        (false, false) => output.write(diff),
+    }
+}

@@ -1,0 +1,284 @@
+//! What the configuration means for the engine. Pure, but for the places and the environment that it is given.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ostler_codex::binary::{Cache, Environment, Settings};
+use ostler_config::Config;
+use ostler_config::settings as config;
+use ostler_engine::{
+    Allowed, Approver, Binaries, EngineSettings, PoolSettings, PoolWaits, Retention,
+    WorktreeSettings,
+};
+use ostler_model::policy::{Effect, Folder, HostPattern, Matcher, Rule, RuleError, Scope, Words};
+use ostler_model::task::{
+    Approval, Budget, CodexChoice, OnCrash, Sandbox, SandboxMode, TaskSettings, Unattended,
+};
+use ostler_model::thread::OnStall;
+use ostler_model::{RuleId, TaskState};
+
+use crate::commands::keeper::READY_DEADLINE;
+use crate::failure::{Exit, Failure};
+use crate::places::{self, Places};
+use crate::running::own_program;
+
+pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings, Failure> {
+    let environment = places::environment();
+    let codex = &config.codex;
+    let limits = &config.limits;
+    let binaries = Binaries::new(
+        Settings { path: codex.path.clone(), version: codex.version.clone() },
+        Cache::new(places.codex_cache()),
+        Environment::new(environment.clone()),
+    );
+    let pass = config.environment.pass.iter().map(|name| name.as_str().to_owned());
+    Ok(EngineSettings {
+        pool: PoolSettings {
+            keepers: places.keepers(),
+            program: own_program()?,
+            environment,
+            keep: pass.collect(),
+            binaries,
+            threads_per_server: number(limits.threads_per_app_server),
+            memory_per_server: limits.memory_per_app_server.map(|size| size.bytes()),
+            open_files_per_server: Some(limits.open_files_per_app_server.into()),
+            idle_server: limits.idle_app_server,
+            ready_deadline: READY_DEADLINE,
+            waits: PoolWaits::default(),
+        },
+        running: number(limits.running),
+        running_per_pool: number(limits.running_per_pool),
+        queued: number(limits.queued),
+        idle_thread: limits.idle_thread,
+        approver: approver(&config.approver),
+        rules: rules(&config.policy)?,
+        allowed: Allowed {
+            danger_full_access: config.tasks.allow_danger_full_access,
+            approval_never: config.tasks.allow_approval_never,
+        },
+        worktrees: WorktreeSettings {
+            folder: config.worktree.folder.clone(),
+            branch_prefix: config.worktree.branch_prefix.as_str().to_owned(),
+        },
+    })
+}
+
+/// What holds for a task that says nothing else.
+pub(super) fn defaults(config: &Config) -> TaskSettings {
+    let tasks = &config.tasks;
+    TaskSettings {
+        sandbox: Sandbox {
+            mode: match tasks.sandbox {
+                config::Sandbox::ReadOnly => SandboxMode::ReadOnly,
+                config::Sandbox::WorkspaceWrite => SandboxMode::WorkspaceWrite,
+            },
+            writable_roots: Vec::new(),
+            network: tasks.network,
+        },
+        approval: match tasks.approval {
+            config::Approval::Untrusted => Approval::Untrusted,
+            config::Approval::OnRequest => Approval::OnRequest,
+        },
+        model: tasks.model.clone(),
+        effort: tasks.effort.clone(),
+        codex: CodexChoice {
+            version: None,
+            home: config.codex.home.as_ref().map(|home| home.display().to_string()),
+        },
+        isolate: tasks.isolate,
+        on_crash: match tasks.on_crash {
+            config::OnCrash::Continue => OnCrash::Continue,
+            config::OnCrash::Ask => OnCrash::Ask,
+            config::OnCrash::Fail => OnCrash::Fail,
+        },
+        unattended: match tasks.unattended {
+            config::Unattended::Wait => Unattended::Wait,
+            config::Unattended::Decline => Unattended::Decline,
+        },
+        escalate_after_ms: tasks.escalate_after.map(milliseconds),
+        turn_timeout_ms: tasks.turn_timeout.map(milliseconds),
+        on_stall: match tasks.on_stall {
+            config::OnStall::Warn => OnStall::Warn,
+            config::OnStall::Interrupt => OnStall::Interrupt,
+            config::OnStall::Fail => OnStall::Fail,
+        },
+        budget: Budget {
+            tokens: tasks.budget_tokens,
+            work_ms: tasks.budget_time.map(milliseconds),
+            turns: tasks.budget_turns,
+        },
+        ..TaskSettings::default()
+    }
+}
+
+pub(super) fn retention(config: &Config) -> Retention {
+    let kept = &config.retention;
+    let counts = [
+        (TaskState::Completed, kept.completed),
+        (TaskState::Failed, kept.failed),
+        (TaskState::Cancelled, kept.cancelled),
+    ];
+    Retention {
+        age_ms: kept.age.map(|age| i64::try_from(milliseconds(age)).unwrap_or(i64::MAX)),
+        size_bytes: kept.size.map(|size| size.bytes()),
+        tasks: counts
+            .into_iter()
+            .filter_map(|(state, most)| Some((state, u64::from(most?))))
+            .collect(),
+    }
+}
+
+fn approver(approver: &config::Approver) -> Option<Approver> {
+    let program = approver.command.as_ref()?;
+    let mut command = vec![program.program.clone()];
+    command.extend(program.arguments.iter().cloned());
+    // The engine's words for kinds are those of JSON.
+    let kinds = approver.kinds.iter().map(|kind| kind.word().replace('-', "_"));
+    Some(Approver { command, timeout: approver.timeout, kinds: kinds.collect() })
+}
+
+/// Every rule of the file, or all that is wrong with them.
+fn rules(policy: &[config::PolicyRule]) -> Result<Vec<Rule>, Failure> {
+    let mut rules = Vec::new();
+    let mut problems = Vec::new();
+    for (at, written) in policy.iter().enumerate() {
+        let name = format!("config-{}", at + 1);
+        match rule(&name, written) {
+            Ok(rule) => rules.push(rule),
+            Err(error) => problems.push(format!("the {}. [[policy]]: {error}", at + 1)),
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(rules),
+        false => Err(Failure::new(Exit::Usage, problems.join("\n"))
+            .hint("correct the file; `ostler config path` says where it is")),
+    }
+}
+
+fn rule(name: &str, written: &config::PolicyRule) -> Result<Rule, String> {
+    let told = |error: RuleError| error.to_string();
+    let matcher = match (&written.command, &written.host, &written.tool) {
+        (Some(words), None, None) => {
+            Matcher::CommandPrefix(Words::try_from(words.clone()).map_err(told)?)
+        }
+        (None, Some(host), None) => {
+            Matcher::Host(HostPattern::try_from(host.clone()).map_err(told)?)
+        }
+        (None, None, Some(tool)) => {
+            Matcher::Tool { server: tool.server.clone(), tool: tool.name.clone() }
+        }
+        // Taken apart it would allow more than both together.
+        _ => return Err("it must name one of command, host and tool, and no two".to_owned()),
+    };
+    let effect = match written.decision {
+        config::Verdict::Allow => Effect::Allow,
+        config::Verdict::Deny => Effect::Deny,
+    };
+    let folder =
+        |path: &std::path::Path| Folder::try_from(path.display().to_string()).map_err(told);
+    let cwd = written.cwd.as_deref().map(folder).transpose()?;
+    let scope = match &written.scope {
+        config::Scope::Everywhere => Scope::Everywhere,
+        config::Scope::Directory(path) => Scope::Directory(folder(path)?),
+    };
+    let expires_at = written.expires.map(Timestamp::as_millisecond);
+    Ok(Rule {
+        id: RuleId::new(name),
+        effect,
+        matcher,
+        cwd,
+        scope,
+        expires_at,
+        made_by: "the configuration".to_owned(),
+        made_at: 0,
+        from_ask: None,
+    })
+}
+
+fn number(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use ostler_config::{Surroundings, parse};
+
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        parse(text, &surroundings()).unwrap().config
+    }
+
+    fn surroundings() -> Surroundings {
+        Surroundings { home: Some("/home/ana".into()), ..Surroundings::usual() }
+    }
+
+    #[test]
+    fn what_the_file_says_of_tasks_holds_for_a_task() {
+        let config = config(
+            "[tasks]\nsandbox = \"workspace-write\"\napproval = \"untrusted\"\nnetwork = true\nmodel = \"m\"\n\
+             on_crash = \"ask\"\nunattended = \"decline\"\nescalate_after = \"1m\"\nbudget_turns = 3\nisolate = true\n\
+             [codex]\nhome = \"~/codex\"\n",
+        );
+        let expected = TaskSettings {
+            sandbox: Sandbox {
+                mode: SandboxMode::WorkspaceWrite,
+                writable_roots: Vec::new(),
+                network: true,
+            },
+            approval: Approval::Untrusted,
+            model: Some("m".to_owned()),
+            codex: CodexChoice { version: None, home: Some("/home/ana/codex".to_owned()) },
+            isolate: true,
+            on_crash: OnCrash::Ask,
+            unattended: Unattended::Decline,
+            escalate_after_ms: Some(60_000),
+            budget: Budget { turns: Some(3), ..Budget::default() },
+            ..TaskSettings::default()
+        };
+        assert_eq!(defaults(&config), expected);
+    }
+
+    #[test]
+    fn rules_of_the_file_decide_as_they_are_written() {
+        let config = config(
+            "[[policy]]\ndecision = \"allow\"\ncommand = [\"git\", \"status\"]\nscope = \"/work\"\n\
+             [[policy]]\ndecision = \"deny\"\nhost = \"*.example.com\"\n",
+        );
+        let said: Vec<String> = rules(&config.policy).unwrap().iter().map(Rule::describe).collect();
+        assert_eq!(
+            said,
+            [
+                "allows every command that begins with `git status`, in /work and below, until somebody removes the rule",
+                "refuses connections to *.example.com, everywhere, until somebody removes the rule",
+            ]
+        );
+    }
+
+    /// Taken apart it would allow every `curl`, and every program to connect there.
+    #[test]
+    fn a_command_to_a_host_is_not_made_two_rules() {
+        let config = config(
+            "[[policy]]\ndecision = \"allow\"\ncommand = [\"curl\"]\nhost = \"example.com\"\n",
+        );
+        let failure = rules(&config.policy).unwrap_err();
+        assert_eq!(
+            failure.message,
+            "the 1. [[policy]]: it must name one of command, host and tool, and no two"
+        );
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_is_named() {
+        let config = config("[[policy]]\ndecision = \"deny\"\nhost = \"not a host\"\n");
+        let failure = rules(&config.policy).unwrap_err();
+        assert_eq!(
+            failure.message,
+            "the 1. [[policy]]: \"not a host\" is no host; give a name such as example.com, or *.example.com for those below it"
+        );
+    }
+}

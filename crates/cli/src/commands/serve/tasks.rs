@@ -1,0 +1,137 @@
+//! The engine inside the daemon: built from the settings, swept every hour, ended with the door.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostler_engine::{Engine, EngineTask, Retention, Store, StoreError, StoreSettings, SweepReport};
+use ostler_model::task::TaskSettings;
+use ostler_server::{Hall, Office, StopMode};
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::engine_settings;
+use crate::failure::{Exit, Failure};
+use crate::places::{self, Places};
+use crate::settings::ConfigFile;
+
+/// What is too old is too old by days; looking costs some milliseconds.
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// Every runner writes down what it has, which takes one sync of the disk; past this the disk is not well.
+const END_DEADLINE: Duration = Duration::from_secs(20);
+
+/// All tasks of this state folder, at work.
+pub(super) struct Tasks {
+    engine: Engine,
+    defaults: TaskSettings,
+    retention: Retention,
+    /// Whether a task has a worktree of its own where the request says nothing.
+    worktree: bool,
+    stop: CancellationToken,
+}
+
+/// The same once it is minded: whoever ends the daemon ends this first.
+pub(super) struct Minded {
+    engine: Engine,
+    stop: CancellationToken,
+    ended: JoinHandle<Result<(), StoreError>>,
+    _sweeping: AbortOnDropHandle<()>,
+}
+
+impl Tasks {
+    /// Opens the store and takes up what an earlier daemon left.
+    pub(super) async fn take_up(
+        places: &Places,
+        file: &ConfigFile,
+    ) -> Result<(Self, EngineTask), Failure> {
+        let config = file.config();
+        places::private_folder(&places.keepers())?;
+        let settings = engine_settings::engine(places, config)?;
+        let store = Store::open(StoreSettings::at(&config.store.path))?;
+        let stop = CancellationToken::new();
+        let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
+        let defaults = engine_settings::defaults(config);
+        let retention = engine_settings::retention(config);
+        let worktree = config.tasks.worktree;
+        Ok((Self { engine, defaults, retention, worktree, stop }, task))
+    }
+
+    pub(super) fn office(&self, hall: &Arc<Hall>) -> Arc<Office> {
+        Arc::new(Office {
+            engine: self.engine.clone(),
+            hall: hall.clone(),
+            defaults: self.defaults.clone(),
+            retention: self.retention.clone(),
+            worktree: self.worktree,
+        })
+    }
+
+    /// If the engine ends by itself, nothing can be written any more, and the daemon ends with it.
+    pub(super) fn mind(self, task: EngineTask, hall: &Arc<Hall>) -> Minded {
+        let Self { engine, retention, stop, .. } = self;
+        let hall = hall.clone();
+        let ended = tokio::spawn(async move {
+            let ended = task.ended().await;
+            if let Err(error) = &ended {
+                hall.close(StopMode::Graceful, format!("the store: {error}"));
+            }
+            ended
+        });
+        let sweeping = tokio::spawn(sweep(engine.clone(), retention));
+        Minded { engine, stop, ended, _sweeping: AbortOnDropHandle::new(sweeping) }
+    }
+}
+
+impl Minded {
+    /// Writes down what there is, and closes the store.
+    pub(super) async fn end(self) -> Result<(), Failure> {
+        self.stop.cancel();
+        let ended = match timeout(END_DEADLINE, self.ended).await {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(error)) => {
+                return Err(Failure::new(Exit::Failed, format!("the engine failed: {error}")));
+            }
+            Err(_) => return Err(Failure::new(Exit::Failed, "the engine does not end")),
+        };
+        let closed = timeout(END_DEADLINE, self.engine.store().clone().close()).await;
+        if closed.is_err() {
+            tracing::error!("the store does not close");
+        }
+        Ok(ended?)
+    }
+}
+
+async fn sweep(engine: Engine, retention: Retention) {
+    let mut hours = interval(SWEEP_EVERY);
+    hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        hours.tick().await;
+        match engine.sweep(&retention).await {
+            Ok(report) if report.is_empty() => tracing::debug!("nothing is too old to be kept"),
+            Ok(report) => tell(&report),
+            Err(error) => tracing::warn!(%error, "what is too old could not be removed"),
+        }
+    }
+}
+
+fn tell(report: &SweepReport) {
+    tracing::info!(
+        too_old = report.too_old.len(),
+        too_many = report.too_many.len(),
+        too_large = report.too_large.len(),
+        wire_removed = report.wire_removed.len(),
+        rule_uses = report.rule_uses,
+        bytes_before = report.bytes_before,
+        bytes_after = report.bytes_after,
+        "retention has removed tasks that are over"
+    );
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit = if error.is_passing() { Exit::TryAgainLater } else { Exit::Failed };
+        Self::new(exit, error.to_string())
+    }
+}

@@ -1,0 +1,185 @@
+//! Our words for how tasks stand, the same in every command.
+
+use anstyle::{AnsiColor, Style};
+use ostler_model::task::{
+    AskClosed, Cause, Edge, IntentState, NotDone, Receipt, Sandbox, SandboxMode, Wish,
+};
+use ostler_model::{AskKind, Task, TaskState};
+
+use super::time;
+use crate::conversation::words;
+
+/// In a few letters, for tables.
+pub(crate) fn state(state: TaskState) -> &'static str {
+    match state {
+        TaskState::WaitingForApproval => "needs approval",
+        TaskState::WaitingForUserInput => "needs an answer",
+        other => other.name(),
+    }
+}
+
+pub(crate) fn style(state: TaskState) -> Style {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match state {
+        TaskState::WaitingForApproval | TaskState::WaitingForUserInput => {
+            colour(AnsiColor::Yellow).bold()
+        }
+        TaskState::Parked => colour(AnsiColor::Yellow),
+        TaskState::Starting | TaskState::Working | TaskState::Recovering => colour(AnsiColor::Cyan),
+        TaskState::Completed => colour(AnsiColor::Green),
+        TaskState::Failed => colour(AnsiColor::Red),
+        TaskState::Queued | TaskState::Cancelled => Style::new().dimmed(),
+    }
+}
+
+/// Whether nothing goes on before a person has done something.
+pub(crate) fn needs_a_person(task: &Task) -> bool {
+    task.state.waits_for_a_person() || (task.state == TaskState::Parked && task.wake_at.is_none())
+}
+
+pub(crate) fn cause(cause: &Cause, now: i64) -> String {
+    match cause {
+        Cause::Submitted { .. } => "it was given something to do".to_owned(),
+        Cause::Placed => "there is room for it".to_owned(),
+        Cause::TurnBegan { .. } => "Codex has begun a turn".to_owned(),
+        Cause::AskOpened { ask } => format!("Codex asks (ask {ask})"),
+        Cause::AsksClosed => "nothing is asked any more".to_owned(),
+        Cause::TurnCompleted { .. } => "the turn is complete".to_owned(),
+        Cause::TurnFailed { failure } => {
+            format!("the turn failed ({}): {}", failure.class.name(), failure.message)
+        }
+        Cause::StartFailed { failure } => {
+            format!("it could not be started ({}): {}", failure.class.name(), failure.message)
+        }
+        Cause::Interrupted { by } => format!("interrupted by {}", words::interrupter(by)),
+        Cause::LimitReached { failure, until } => {
+            format!("{}; it goes on at {}", failure.message, time::until(*until, now))
+        }
+        Cause::LimitPassed => "the limit has passed".to_owned(),
+        Cause::LimitAgain { failure, times } => {
+            format!("{} ({times} times in a row, and no work done between)", failure.message)
+        }
+        Cause::ServerLost { failure } => format!("Codex was lost: {}", failure.message),
+        Cause::ContinueAsked { ask } => {
+            format!("somebody is to say whether it goes on (ask {ask})")
+        }
+        Cause::BudgetUsed { edge } => format!("its budget is used: {}", edge_words(edge)),
+        Cause::GoesOn { by } => format!("{by} let it go on"),
+        Cause::Stopped { by } => format!("{by} did not let it go on"),
+        Cause::DaemonStarted => "the daemon was started anew and looks for it".to_owned(),
+        Cause::Rejoined => "it was found again, and what it did meanwhile is known".to_owned(),
+        Cause::Withdrawn { by } => format!("{by} took back what was left to do"),
+    }
+}
+
+fn edge_words(edge: &Edge) -> String {
+    match edge {
+        Edge::Tokens { used, most } => format!("{used} of {most} tokens"),
+        Edge::WorkTime { used_ms, most_ms } => {
+            let span = |ms: u64| time::span(i64::try_from(ms).unwrap_or(i64::MAX));
+            format!("{} of {} at work", span(*used_ms), span(*most_ms))
+        }
+        Edge::Turns { used, most } => format!("{used} of {most} turns"),
+    }
+}
+
+pub(crate) fn wish(wish: &Wish) -> String {
+    match wish {
+        Wish::Send { input, .. } => input.summary(60),
+        Wish::Interrupt => "end the turn".to_owned(),
+        Wish::Answer { ask, decision, .. } => format!("{ask}: {}", words::decision(decision)),
+    }
+}
+
+/// What became of an intent: ran, did not run, or unknown.
+pub(crate) fn intent(state: &IntentState) -> String {
+    match state {
+        IntentState::Pending => "waits for its time".to_owned(),
+        IntentState::Sent { .. } => "handed to Codex, not proven yet".to_owned(),
+        IntentState::Done { receipt: Receipt::Taken { turn } } => format!("ran, in turn {turn}"),
+        IntentState::Done { receipt: Receipt::Answered } => "Codex has the answer".to_owned(),
+        IntentState::Done { receipt: Receipt::Interrupted { turn } } => {
+            format!("turn {turn} was ended")
+        }
+        IntentState::Done { receipt: Receipt::Nothing } => "there was nothing to do".to_owned(),
+        IntentState::NotDone { why } => format!("did not run: {}", not_done(why)),
+        IntentState::Unknown { why } => format!("unknown: {why}"),
+    }
+}
+
+fn not_done(why: &NotDone) -> String {
+    match why {
+        NotDone::Refused { failure } => failure.message.clone(),
+        NotDone::Withdrawn { by } => format!("{by} took it back"),
+        NotDone::Decided { by } => format!("{by} was first"),
+        NotDone::TooLate => "it came too late".to_owned(),
+        NotDone::NotOffered => "the question does not take that answer".to_owned(),
+    }
+}
+
+pub(crate) fn ask_closed(how: &AskClosed) -> String {
+    match how {
+        AskClosed::Answered => "Codex has the answer".to_owned(),
+        AskClosed::Withdrawn { reason } => {
+            words::ask_end(&ostler_model::thread::AskEnd::Withdrawn { reason: reason.clone() })
+        }
+        AskClosed::Declined { reason } => format!("declined: {reason}"),
+        AskClosed::Refused => "refused: this version of ostler cannot answer it".to_owned(),
+        AskClosed::Served => "served".to_owned(),
+        AskClosed::Overtaken => "overtaken: the task went on without it".to_owned(),
+    }
+}
+
+/// What is asked, in one line.
+pub(crate) fn asked(kind: &AskKind) -> String {
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match kind {
+        AskKind::Command(ask) => match (&ask.command, &ask.network) {
+            (Some(command), _) => format!("run {}", line(command)),
+            (None, Some(target)) => format!("connect to {}", target.host),
+            (None, None) => "run a command".to_owned(),
+        },
+        AskKind::FileChange(ask) => {
+            let paths: Vec<&str> = ask.files.iter().map(|file| file.path.as_str()).collect();
+            format!("change {}", paths.join(", "))
+        }
+        AskKind::Permissions(_) => "widen the sandbox".to_owned(),
+        AskKind::UserInput(ask) => {
+            let first = ask.questions.first().map(|question| line(&question.text));
+            format!("answer: {}", first.unwrap_or_default())
+        }
+        AskKind::Elicitation(ask) => format!("{}: {}", ask.server, line(&ask.message)),
+        AskKind::ToolCall(ask) => format!("call {}", ask.tool),
+        AskKind::TokenRefresh { .. } => "fetch tokens".to_owned(),
+        AskKind::Continue { why } => format!("go on? {}", line(why)),
+        AskKind::Other { name } => name.clone(),
+    }
+}
+
+pub(crate) fn sandbox(sandbox: &Sandbox) -> String {
+    let mut text = sandbox_mode(sandbox.mode).to_owned();
+    if !sandbox.writable_roots.is_empty() {
+        text.push_str(&format!(" and {}", sandbox.writable_roots.join(", ")));
+    }
+    if sandbox.network && sandbox.mode != SandboxMode::DangerFullAccess {
+        text.push_str(" with network");
+    }
+    text
+}
+
+fn sandbox_mode(mode: SandboxMode) -> &'static str {
+    match mode {
+        SandboxMode::ReadOnly => "read-only",
+        SandboxMode::WorkspaceWrite => "workspace-write",
+        SandboxMode::DangerFullAccess => "danger-full-access",
+    }
+}
+
+pub(crate) fn approval(approval: ostler_model::task::Approval) -> &'static str {
+    use ostler_model::task::Approval;
+    match approval {
+        Approval::Untrusted => "untrusted",
+        Approval::OnRequest => "on-request",
+        Approval::Never => "never",
+    }
+}
