@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::commands::{
     answer, asks, attach, codex, completions, config, daemon, demo, doctor, history, keeper, list,
-    man, policy, remove, replay, run, send, serve, service, show, start, wait,
+    man, policy, remove, replay, run, send, serve, service, show, start, wait, worktree,
 };
 use crate::failure::Exit;
 use crate::terminal::Output;
@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Wait(wait::WaitArguments),
     /// What a task has changed
     Diff(history::DiffArguments),
+    /// The git worktrees of tasks: ls, merge, rm
+    Worktree(worktree::WorktreeArguments),
     /// What a task was given to do, and the proof that it ran
     Receipts(history::TaskArgument),
     /// Why a task stands where it stands

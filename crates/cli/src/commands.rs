@@ -23,6 +23,7 @@ pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod start;
 pub(crate) mod wait;
+pub(crate) mod worktree;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Policy(arguments) => policy::run(&arguments, output),
         Command::Wait(arguments) => wait::run(&arguments, output),
         Command::Diff(arguments) => history::diff(&arguments, output),
+        Command::Worktree(arguments) => worktree::run(&arguments, output),
         Command::Receipts(arguments) => history::receipts(&arguments, output),
         Command::Why(arguments) => history::why(&arguments, output),
         Command::Remove(arguments) => remove::remove(&arguments, output),

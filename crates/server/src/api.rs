@@ -49,7 +49,7 @@ pub struct StartRequest {
     pub budget_work_ms: Option<u64>,
     pub budget_turns: Option<u32>,
     /// A git worktree of its own, from the repository that `cwd` is in.
-    pub worktree: bool,
+    pub worktree: Option<bool>,
     /// The same start again is the same task.
     pub key: Option<String>,
 }

@@ -30,6 +30,8 @@ pub struct Office {
     /// What holds for a task where the request says nothing.
     pub defaults: TaskSettings,
     pub retention: Retention,
+    /// Whether a task works in a worktree of its own where the request says nothing.
+    pub worktree: bool,
 }
 
 /// All routes that have to do with tasks.
@@ -109,7 +111,7 @@ async fn start(
         key: request.key,
         forked_from: None,
         id: None,
-        worktree: request.worktree,
+        worktree: request.worktree.unwrap_or(office.worktree),
     };
     begin(&office, wish).await
 }

@@ -1,21 +1,21 @@
 //! `ostler why`, `ostler receipts`, `ostler diff`: what happened, and what is proven of it.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 use clap::Args;
+use ostler_engine::TaskDiff;
 use ostler_model::task::IntentState;
 use ostler_server::api::{Receipts, Turn, Turns, Why};
 use serde_json::json;
 
 use crate::conversation;
 use crate::daemon::ReachArguments;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::running::block_on;
 use crate::tasks::table::{Cell, table};
 use crate::tasks::{Desk, id, time, words};
-use crate::terminal::{Output, safe};
+use crate::terminal::Output;
 
 #[derive(Debug, Args)]
 pub(crate) struct TaskArgument {
@@ -99,9 +99,12 @@ pub(crate) fn diff(arguments: &DiffArguments, output: Output) -> Result<ExitCode
         let mut desk = Desk::open(output, &arguments.task.reach).await?;
         let task = desk.task(&arguments.task.id).await?;
         if let (Some(tree), None) = (&task.settings.worktree, arguments.turn) {
-            let diff = git_diff(&tree.path, &tree.base)?;
-            show(&diff, output);
-            output.emit(&json!({ "task": task.id, "worktree": tree, "diff": diff }));
+            let changed: TaskDiff = desk.get(&format!("/v1/tasks/{}/diff", task.id)).await?;
+            if changed.diff.is_empty() {
+                output.say("nothing was changed in its worktree");
+            }
+            show(&changed.diff, output);
+            output.emit(&json!({ "task": task.id, "worktree": tree, "diff": changed.diff }));
             return Ok(ExitCode::SUCCESS);
         }
         let turns: Turns = desk.get(&format!("/v1/tasks/{}/turns", task.id)).await?;
@@ -138,24 +141,5 @@ fn show(diff: &str, output: Output) {
         (true, _) => {}
         (false, true) => output.write(&conversation::coloured_diff(diff)),
         (false, false) => output.write(diff),
-    }
-}
-
-/// All that was changed in the worktree since it began, committed or not.
-fn git_diff(tree: &str, base: &str) -> Result<String, Failure> {
-    let failed = |why: String| {
-        Failure::new(Exit::Failed, format!("cannot see what was changed in {tree}: {}", safe(&why)))
-    };
-    if !Path::new(tree).is_dir() {
-        return Err(Failure::new(Exit::NotFound, format!("the worktree {tree} is gone")));
-    }
-    let git = Command::new("git")
-        .args(["-C", tree, "diff", "--no-color", "--no-ext-diff", base])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    match git.status.success() {
-        true => Ok(String::from_utf8_lossy(&git.stdout).into_owned()),
-        false => Err(failed(String::from_utf8_lossy(&git.stderr).trim().to_owned())),
     }
 }

@@ -14,7 +14,8 @@ use crate::terminal::Output;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What the task changed in its folder stays, and so does its thread in Codex's home. Its log is gone for good.")]
+What the task changed in its folder stays, and so does its thread in Codex's home. Its worktree goes if all of it is merged,
+and stays otherwise. Its log is gone for good.")]
 pub(crate) struct RemoveArguments {
     /// The tasks; the first letters of their ids are enough
     #[arg(value_name = "TASK", required = true)]
@@ -48,6 +49,12 @@ pub(crate) fn remove(arguments: &RemoveArguments, output: Output) -> Result<Exit
         for task in tasks {
             let removed: Removed = desk.delete(&format!("/v1/tasks/{}", task.id)).await?;
             output.say(&format!("{} is removed: {}", removed.task, task.title));
+            if let Some(folder) = &removed.worktree_kept {
+                output.say(&format!(
+                    "its worktree {folder} has work that is nowhere else and stays; `ostler worktree merge {}` or `rm`",
+                    removed.task
+                ));
+            }
             output.emit(&removed);
         }
         Ok(ExitCode::SUCCESS)

@@ -27,6 +27,8 @@ pub(super) struct Tasks {
     engine: Engine,
     defaults: TaskSettings,
     retention: Retention,
+    /// Whether a task has a worktree of its own where the request says nothing.
+    worktree: bool,
     stop: CancellationToken,
 }
 
@@ -52,7 +54,8 @@ impl Tasks {
         let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
         let defaults = engine_settings::defaults(config);
         let retention = engine_settings::retention(config);
-        Ok((Self { engine, defaults, retention, stop }, task))
+        let worktree = config.tasks.worktree;
+        Ok((Self { engine, defaults, retention, worktree, stop }, task))
     }
 
     pub(super) fn office(&self, hall: &Arc<Hall>) -> Arc<Office> {
@@ -61,6 +64,7 @@ impl Tasks {
             hall: hall.clone(),
             defaults: self.defaults.clone(),
             retention: self.retention.clone(),
+            worktree: self.worktree,
         })
     }
 

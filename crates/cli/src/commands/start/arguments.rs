@@ -167,7 +167,7 @@ impl TaskArguments {
             budget_tokens: self.budget_tokens,
             budget_work_ms: self.budget_time.map(milliseconds),
             budget_turns: self.budget_turns,
-            worktree: self.worktree,
+            worktree: self.worktree.then_some(true),
             ..StartRequest::default()
         })
     }
