@@ -100,7 +100,8 @@ impl Progress {
         };
         let (number, seed) = (run.number, run.seed(incoming));
         let request = self.count(run);
-        let Some((place, answer)) = answer_for(&conversation.answers, request) else {
+        let Some((place, answer)) = answer_for(&conversation.answers, request, &incoming.results)
+        else {
             return Err(NoAnswer::Exhausted {
                 conversation: conversation.prompt.clone(),
                 answers: conversation.answers.iter().map(|answer| answer.plays.count()).sum(),
@@ -146,11 +147,11 @@ impl Run {
 }
 
 impl Plays {
-    fn count(self) -> usize {
+    fn count(&self) -> usize {
         match self {
             Self::Once => 1,
             Self::Times(times) => times.get() as usize,
-            Self::Forever => usize::MAX,
+            Self::Forever | Self::Until(_) => usize::MAX,
         }
     }
 }
@@ -172,7 +173,20 @@ fn find<'script>(
         .ok_or_else(|| NoAnswer::NoMatch(newest.chars().take(SHOWN_PROMPT_CHARS).collect()))
 }
 
-fn answer_for(answers: &[Answer], request: usize) -> Option<(usize, &Answer)> {
+fn answer_for<'script>(
+    answers: &'script [Answer],
+    request: usize,
+    results: &[String],
+) -> Option<(usize, &'script Answer)> {
+    let is_there = |wanted: &String| results.iter().any(|result| result.contains(wanted));
+    let is_until = |answer: &Answer| matches!(answer.plays, Plays::Until(_));
+    if answers.iter().any(is_until) {
+        // What has been done decides, not how often was asked.
+        return answers.iter().enumerate().find(|(_, answer)| match &answer.plays {
+            Plays::Until(wanted) => !is_there(wanted),
+            _ => true,
+        });
+    }
     let mut earlier = 0_usize;
     answers.iter().enumerate().find(|(_, answer)| {
         earlier = earlier.saturating_add(answer.plays.count());

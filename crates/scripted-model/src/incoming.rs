@@ -10,6 +10,8 @@ pub(crate) struct Incoming {
     pub(crate) thread: String,
     /// The texts of the user messages, oldest first.
     pub(crate) user_messages: Vec<String>,
+    /// What the tools of the thread have given back, oldest first.
+    pub(crate) results: Vec<String>,
     /// How long the thread's history is by now.
     pub(crate) input_items: usize,
     pub(crate) model: String,
@@ -34,6 +36,7 @@ impl Incoming {
                 (Some(Value::String(text)), None) => vec![text.clone()],
                 _ => Vec::new(),
             },
+            results: items.into_iter().flatten().filter_map(result_text).collect(),
             input_items: items.map_or(0, Vec::len),
             model: text_at(body, "/model").unwrap_or_default(),
             streams: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
@@ -74,6 +77,18 @@ fn user_text(item: &Value) -> Option<String> {
     }
 }
 
+/// The output of a tool is a text, or a list of parts that is taken as it is written.
+fn result_text(item: &Value) -> Option<String> {
+    let kind = item.get("type").and_then(Value::as_str)?;
+    if !kind.ends_with("_output") {
+        return None;
+    }
+    match item.get("output")? {
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +119,7 @@ mod tests {
             Incoming {
                 thread: "thread".to_owned(),
                 user_messages: vec!["tidy".to_owned(), "go on".to_owned()],
+                results: vec!["tidy".to_owned()],
                 input_items: 5,
                 model: "gpt-5.5".to_owned(),
                 streams: true,

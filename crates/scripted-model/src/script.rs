@@ -63,12 +63,15 @@ pub enum Phase {
 }
 
 /// How many requests one answer serves before the next one's turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Plays {
     #[default]
     Once,
     Times(NonZeroU32),
     Forever,
+    /// Until a tool's result in the history has this text: like a model that looks what has been done, whatever was
+    /// cut off in between.
+    Until(String),
 }
 
 /// One tool call.

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::thread::OnStall;
 
+/// One crash can be anything; three without a step done between are the task's own doing.
+const CRASH_LIMIT: u32 = 3;
+
 /// Everything that holds for the whole task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -26,6 +29,8 @@ pub struct TaskSettings {
     /// An app-server of its own.
     pub isolate: bool,
     pub on_crash: OnCrash,
+    /// Crashes in a row, with no work done between, after which the task is given up.
+    pub crash_limit: u32,
     pub unattended: Unattended,
     /// Nobody has answered for this long: those who are to know are told again.
     pub escalate_after_ms: Option<u64>,
@@ -138,6 +143,7 @@ impl Default for TaskSettings {
             codex: CodexChoice::default(),
             isolate: false,
             on_crash: OnCrash::default(),
+            crash_limit: CRASH_LIMIT,
             unattended: Unattended::default(),
             escalate_after_ms: None,
             turn_timeout_ms: None,

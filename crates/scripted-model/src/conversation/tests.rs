@@ -150,3 +150,26 @@ fn old_threads_are_forgotten_first() {
     assert_eq!(ask(&mut progress, &script, "0", &["go"]), "one");
     assert_eq!(progress.requests.len(), REMEMBERED_RUNS);
 }
+
+#[test]
+fn what_has_been_done_decides_where_the_script_says_so() {
+    let until =
+        |name: &str, done: &str| Answer { plays: Plays::Until(done.to_owned()), ..text(name) };
+    let script =
+        script(&[("tidy", &[until("one", "did 1"), until("two", "did 2"), text("three")])]);
+    let mut progress = Progress::default();
+    let mut ask = |results: &[&str]| {
+        let results = results.iter().map(|result| (*result).to_owned()).collect();
+        let incoming = Incoming { results, ..request("t", &["tidy", "go on"]) };
+        let choice = progress.choose(&script, &incoming).unwrap();
+        choice.answer.text.clone().unwrap_or_default()
+    };
+    let asked = [
+        ask(&[]),
+        ask(&["aborted"]),
+        ask(&["aborted", "it did 1"]),
+        ask(&["did 1", "did 2"]),
+        ask(&["did 1", "did 2"]),
+    ];
+    assert_eq!(asked, ["one", "one", "two", "three", "three"]);
+}

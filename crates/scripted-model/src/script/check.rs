@@ -61,9 +61,13 @@ pub(super) fn problem(script: &Script) -> Option<Problem> {
             return Some(Problem { place, message });
         }
         let last = conversation.answers.len() - 1;
+        let has_until =
+            conversation.answers.iter().any(|answer| matches!(answer.plays, Plays::Until(_)));
         for (number, answer) in conversation.answers.iter().enumerate() {
             let message = if number != last && answer.plays == Plays::Forever {
                 Some("`repeat = true` hides the answers after it; move it to the last".to_owned())
+            } else if has_until && number != last && !matches!(answer.plays, Plays::Until(_)) {
+                Some("beside answers with `until` only the last may be without; give this one `until` too".to_owned())
             } else {
                 answer_problem(answer)
             };

@@ -72,6 +72,7 @@ struct FileAnswer {
     times: Option<Spanned<u32>>,
     #[serde(default)]
     repeat: bool,
+    until: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -113,7 +114,10 @@ impl FileConversation {
 
 impl FileAnswer {
     fn into_answer(self, text: &str) -> Result<Answer, ScriptError> {
-        let plays = plays(self.times, self.repeat, text)?;
+        let plays = match self.until {
+            Some(until) => Plays::Until(until),
+            None => plays(self.times, self.repeat, text)?,
+        };
         let mut calls = self
             .calls
             .into_iter()

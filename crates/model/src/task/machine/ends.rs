@@ -13,9 +13,6 @@ use crate::turn::{TurnEnd, TurnResult};
 /// Limits in a row without any work done between, after which waiting is given up: a day of five-hour windows.
 const MOST_LIMITS: u32 = 5;
 
-/// Crashes in a row without a turn that ended by itself.
-const MOST_CRASHES: u32 = 3;
-
 /// A rate limit that names no time; doubled each time.
 const RATE_LIMIT_PAUSE: Duration = Duration::from_secs(60);
 
@@ -78,7 +75,7 @@ impl Machine {
         if failure.class == FailureClass::ServerGone {
             self.crashes = if did_work { 1 } else { self.crashes.saturating_add(1) };
             return match self.task.settings.on_crash {
-                OnCrash::Continue if self.crashes <= MOST_CRASHES => {
+                OnCrash::Continue if self.crashes <= self.task.settings.crash_limit => {
                     self.shift(TaskState::Recovering, Cause::ServerLost { failure }, out);
                     out.push(Effect::Owe(Owed::AfterCrash));
                 }

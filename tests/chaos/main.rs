@@ -1,0 +1,85 @@
+//! Thirty tasks on real Codex, while the daemon, keepers and app-servers are killed at random. Nothing may be lost, nothing
+//! done twice, nothing left behind. `scripts/chaos` runs a longer one by hand.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod check;
+mod daemon;
+mod killer;
+mod people;
+mod random;
+
+use std::time::Duration;
+
+use ostler_scripted_model::{Answer, Call, Conversation, Pace, Plays, ProviderLimits, Script};
+use ostler_testkit::Stage;
+use serde_json::json;
+use tokio::time::timeout;
+
+use daemon::Daemon;
+use killer::Killer;
+use people::People;
+use random::Random;
+
+/// The whole of it takes about a minute on two quiet cores.
+const DEADLINE: Duration = Duration::from_secs(600);
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// The word that names a task in its prompt, its commands and its files.
+fn name(task: u64) -> String {
+    format!("horse-{task:03}")
+}
+
+/// The model wants two commands run, each of which leaves a line, and looks what has been done before it asks.
+fn conversation(task: u64) -> Conversation {
+    let name = name(task);
+    let step = |number: u32| {
+        let command = format!("sh -c 'echo ran >> {name}.{number}.log; echo did-{name}-{number}'");
+        Answer {
+            text: Some(format!("Step {number} of {name}.")),
+            calls: vec![Call::function("exec_command", json!({ "cmd": command }))],
+            plays: Plays::Until(format!("did-{name}-{number}")),
+            ..Answer::default()
+        }
+    };
+    let end = Answer { text: Some(format!("{name} is ready.")), ..Answer::default() };
+    Conversation { prompt: format!("harness {name} now"), answers: vec![step(1), step(2), end] }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_when_anything_is_killed() {
+    let tasks = number("OSTLER_CHAOS_TASKS", 30);
+    let kills = number("OSTLER_CHAOS_KILLS", 40);
+    let seed = number("OSTLER_CHAOS_SEED", Random::seed());
+    let version = std::env::var("OSTLER_CHAOS_CODEX").unwrap_or_else(|_| "0.166.0".to_owned());
+    println!("{tasks} tasks, {kills} kills, Codex {version}; again with OSTLER_CHAOS_SEED={seed}");
+
+    let script = Script {
+        conversations: (0..tasks).map(conversation).collect(),
+        pace: Pace { before_first_delta_ms: 50, between_deltas_ms: 10, ..Pace::default() },
+        ..Script::default()
+    };
+    let program = env!("CARGO_BIN_EXE_ostler");
+    let scratch = env!("CARGO_TARGET_TMPDIR");
+    let limits = ProviderLimits::default();
+    let stage = Stage::set_with_limits(program, scratch, &version, script, &limits).unwrap();
+    let daemon = Daemon::new(&stage, program);
+    daemon.start().await;
+
+    let mut people = People::new(&daemon, &stage, tasks);
+    let mut killer = Killer::new(&daemon, Random::new(seed), kills);
+    let all = async { tokio::join!(people.work(), killer.work()) };
+    let finished = timeout(DEADLINE, all).await;
+    if finished.is_err() {
+        daemon.describe().await;
+    }
+    assert!(finished.is_ok(), "not all tasks came to their end; seed {seed}");
+    println!("killed: {}", killer.summary());
+
+    check::tasks(&daemon, &stage, &people).await;
+    check::model(&stage, tasks);
+    daemon.end().await;
+    check::nothing_left(&daemon, &stage);
+}
