@@ -334,7 +334,7 @@ async fn a_codex_that_died_at_rest_is_replaced_and_nothing_of_it_is_offered() {
 
     let fresh = second.keeper.unwrap();
     assert_ne!(fresh, dead);
-    assert_eq!(keepers(&shop), [fresh.clone()]);
+    assert_eq!(keepers(&shop), std::slice::from_ref(&fresh));
     until("the store knows", async || rows(&shop).await == [fresh.clone()]).await;
     shop.close().await.unwrap();
 }
@@ -355,7 +355,7 @@ async fn a_home_that_nobody_named_is_known_by_what_codex_says() {
     let home = stage.codex_home().canonicalize().unwrap().display().to_string();
     let homes: Vec<String> =
         shop.engine.app_servers().into_iter().map(|server| server.codex_home).collect();
-    assert_eq!(homes, [home.clone()], "both share one app-server");
+    assert_eq!(homes, std::slice::from_ref(&home), "both share one app-server");
     assert!(shop.engine.store().home_pin(&home).await.unwrap().is_some());
     shop.close().await.unwrap();
 }

@@ -4,6 +4,7 @@
 //! The turn has the shape of `spec`'s standard one: 1,000 messages of 100 pieces each, 1,000 commands, and a report of the
 //! tokens after each call of the model.
 #![expect(
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a benchmark speaks and fails by panicking"

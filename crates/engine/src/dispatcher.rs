@@ -220,7 +220,7 @@ impl Dispatcher {
                 self.line.leave(&task);
             }
             FromRunner::Moved { task, state } => {
-                self.line.set_waits(&task, state.waits_for_a_person())
+                self.line.set_waits(&task, state.waits_for_a_person());
             }
             FromRunner::AtRest { task } => {
                 if let Some(loaded) =
@@ -305,7 +305,7 @@ impl Dispatcher {
                 self.wakes.insert((again, task.clone()));
             }
             Some(RunnerEnd { wake_at, .. }) => {
-                self.wakes.extend(wake_at.map(|at| (at, task.clone())))
+                self.wakes.extend(wake_at.map(|at| (at, task.clone())));
             }
         }
         for order in late {

@@ -144,7 +144,7 @@ impl Engine {
             match serde_json::from_str(&row.json) {
                 Ok(rule) => rules.push(rule),
                 Err(error) => {
-                    tracing::error!(%error, rule = %row.id, "a rule cannot be read and does not count")
+                    tracing::error!(%error, rule = %row.id, "a rule cannot be read and does not count");
                 }
             }
         }
@@ -216,7 +216,7 @@ impl Engine {
             settings.cwd = made.cwd;
         }
         settings.codex.version = Some(kind.version.to_string());
-        let (task, batch) = new_task(settings, input, by, forked_from, id, key);
+        let (task, batch) = new_task(settings, input, by, forked_from, &id, key);
         let committed = self.shared.store.commit(batch).await;
         if let (Err(_) | Ok(Committed::Known(_)), Some(made)) =
             (&committed, &task.settings.worktree)
@@ -534,12 +534,12 @@ fn new_task(
     input: Input,
     by: String,
     forked_from: Option<ForkedFrom>,
-    id: TaskId,
+    id: &TaskId,
     key: Option<StartKey>,
 ) -> (Task, Batch) {
     let at = now();
     let intent = Intent {
-        id: intent_id(&id, None),
+        id: intent_id(id, None),
         task: id.clone(),
         wish: Wish::Send { input, if_busy: IfBusy::Queue },
         by: by.clone(),
@@ -575,8 +575,8 @@ fn new_task(
     let mut batch = Batch::new();
     batch.push(Write::NewTask { task: Box::new(task.clone()), key });
     batch.push(Write::Intent(Box::new(intent.clone())));
-    batch.event(&id, at, Event::Created { settings: Box::new(task.settings.clone()), by });
-    batch.event(&id, at, Event::Intended { intent: Box::new(intent) });
+    batch.event(id, at, Event::Created { settings: Box::new(task.settings.clone()), by });
+    batch.event(id, at, Event::Intended { intent: Box::new(intent) });
     (task, batch)
 }
 

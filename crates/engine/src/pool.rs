@@ -145,6 +145,10 @@ impl Pool {
     }
 
     /// A place for a thread: in the app-server that it was in if that lives, or else in any of its kind.
+    #[expect(
+        clippy::await_holding_invalid_type,
+        reason = "whoever wants the same kind of app-server must wait until it is known whether one is started"
+    )]
     pub(crate) async fn seat(
         self: &Arc<Self>,
         task: &TaskId,

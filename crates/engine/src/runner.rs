@@ -121,6 +121,7 @@ enum Work {
 }
 
 /// One thing that happened.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and most are the large one")]
 enum Happened {
     Order(Order),
     Update(Option<ThreadUpdate>),

@@ -163,6 +163,7 @@ fn question_of(ask: &Ask) -> Ask {
         },
         AskKind::ToolCall(call) => call.call = ItemId::new(""),
         AskKind::TokenRefresh { cause, .. } => *cause = None,
+        AskKind::Continue { .. } => {}
         AskKind::Other { .. } => placed = true,
     }
     if !placed {

@@ -75,7 +75,7 @@ impl Reader {
             match self.news.as_mut()?.recv().await {
                 Ok(News::Logged { seq }) => self.has_more = seq > self.after,
                 Ok(News::Grown(partial)) => {
-                    self.ready.push_back(Line::Grown(Partial::clone(&partial)))
+                    self.ready.push_back(Line::Grown(Partial::clone(&partial)));
                 }
                 // Too slow for text that grows: all of it at once, and the log from where it was.
                 Err(RecvError::Lagged(_)) => {

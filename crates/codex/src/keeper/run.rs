@@ -284,7 +284,7 @@ impl<'a> Keeper<'a> {
                 .notes
                 .push(format!("{wanted} open files were asked for, the system allows {given}")),
             Err(error) => {
-                self.record.notes.push(format!("the limit of open files cannot be set: {error}"))
+                self.record.notes.push(format!("the limit of open files cannot be set: {error}"));
             }
         }
     }

@@ -153,7 +153,7 @@ mod tests {
         let second = homes.enter(here, &old).unwrap();
         assert!(homes.enter(here, &new).is_none());
         assert!(homes.enter(there, &new).is_some());
-        assert_eq!(homes.others(here, &new), [old.clone()]);
+        assert_eq!(homes.others(here, &new), std::slice::from_ref(&old));
 
         let claim = homes.claim(here, &new);
         assert!(homes.is_claimed_over(here, &old) && !homes.is_claimed_over(here, &new));

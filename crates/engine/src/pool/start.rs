@@ -69,7 +69,7 @@ impl Pool {
             true => tenancy,
             false => self.homes.occupy(&home, &version),
         };
-        self.put_pin(&home, &version).await.map_err(unwritable)?;
+        self.put_pin(&home, &version).await.map_err(|error| unwritable(&error))?;
         Ok(Arc::new(Server {
             driver,
             _task: task,
@@ -85,7 +85,11 @@ impl Pool {
 
     /// The newest version that has run on this home.
     pub(super) async fn pin(&self, home: &Path) -> Result<Option<CodexVersion>, Failure> {
-        let pin = self.store.home_pin(&home.to_string_lossy()).await.map_err(unwritable)?;
+        let pin = self
+            .store
+            .home_pin(&home.to_string_lossy())
+            .await
+            .map_err(|error| unwritable(&error))?;
         Ok(pin.as_deref().and_then(CodexVersion::parse))
     }
 
@@ -191,7 +195,7 @@ pub(super) fn gone(message: String, evidence: Option<String>) -> Failure {
     Failure { evidence, ..Failure::new(FailureClass::ServerGone, message) }
 }
 
-fn unwritable(error: StoreError) -> Failure {
+fn unwritable(error: &StoreError) -> Failure {
     let message = format!("it cannot be seen which Codex the home belongs to: {error}");
     Failure::new(FailureClass::ServerGone, message)
 }

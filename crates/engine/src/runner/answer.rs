@@ -133,7 +133,7 @@ impl Runner {
                 if let Some(rule) = rule {
                     self.todo.push(Todo::Tell(FromRunner::NewRule(Box::new(rule))));
                 }
-                self.answered(&record, decision, intent);
+                self.answered(&record, &decision, intent);
                 Ok(())
             }
             Committed::Known(_) => Err(AnswerError::Closed),
@@ -202,13 +202,13 @@ impl Runner {
         rule.map_err(|why| no_rule(why.to_string()))
     }
 
-    fn answered(&mut self, record: &AskRecord, decision: DecisionRecord, intent: Intent) {
+    fn answered(&mut self, record: &AskRecord, decision: &DecisionRecord, intent: Intent) {
         let ask = &record.id;
         self.desk.answers.insert(ask.clone(), intent.id.clone());
         self.intents.insert(intent.id.clone(), intent);
         self.desk.decided(ask, decision.clone());
         if record.source.is_none() {
-            return self.may_continue(ask, &decision);
+            return self.may_continue(ask, decision);
         }
         self.step(Signal::AskGone { ask: ask.clone() });
         self.todo.push(Todo::Deliver(Box::new(Delivery { ask: ask.clone() })));

@@ -457,7 +457,7 @@ impl Runner {
                 }
                 AskState::Decided | AskState::Parked if goes_on => {}
                 AskState::Decided if was_delivered => {
-                    self.close_ask(&record.id, AskClosed::Answered)
+                    self.close_ask(&record.id, AskClosed::Answered);
                 }
                 AskState::Parked => self.close_ask(&record.id, AskClosed::Overtaken),
                 _ => {

@@ -22,7 +22,7 @@ impl Runner {
         match told.what {
             // Nobody asked for raw lines.
             Told::Wire(_) => {}
-            Told::Notice(notice) => self.hear_notice(agent, notice),
+            Told::Notice(notice) => self.hear_notice(agent, &notice),
             Told::Update(Update::Delta { turn, item, kind, text }) => {
                 let partial = Partial { agent, turn, item, kind, text };
                 self.log.grown(&partial);
@@ -77,13 +77,13 @@ impl Runner {
         self.log.event(now(), Event::Thread { agent: Some(agent), update: Box::new(update) });
     }
 
-    fn hear_notice(&mut self, agent: Option<Agent>, notice: Notice) {
-        if let (Notice::Renewed { thread }, None) = (&notice, &agent) {
+    fn hear_notice(&mut self, agent: Option<Agent>, notice: &Notice) {
+        if let (Notice::Renewed { thread }, None) = (notice, &agent) {
             self.machine.task_mut().thread = Some(thread.clone());
             self.note_task();
         }
-        let json = serde_json::to_string(&notice).unwrap_or_default();
-        let name = notice_name(&notice).to_owned();
+        let json = serde_json::to_string(notice).unwrap_or_default();
+        let name = notice_name(notice).to_owned();
         self.log.event(now(), Event::Notice { agent, name, json });
     }
 

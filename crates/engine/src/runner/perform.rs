@@ -61,7 +61,7 @@ impl Runner {
                     self.todo.push(Todo::Tell(keeps));
                 }
                 Effect::LeavePlace => {
-                    self.todo.push(Todo::Tell(FromRunner::LeavePlace { task: self.id.clone() }))
+                    self.todo.push(Todo::Tell(FromRunner::LeavePlace { task: self.id.clone() }));
                 }
                 Effect::Open => self.todo.push(Todo::Open),
                 Effect::Interrupt { by } => self.todo.push(Todo::Interrupt { by }),

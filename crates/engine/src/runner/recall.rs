@@ -42,11 +42,11 @@ pub(super) async fn recall(
             page.into_iter().for_each(|logged| story.take(logged.event));
         }
     }
-    let ended = turns.iter().filter_map(|row| row.result.as_deref());
+    let mut ended = turns.iter().filter_map(|row| row.result.as_deref());
     let has_turns = ended.clone().any(|result| {
         !result.failure().is_some_and(|failure| failure.class == FailureClass::ServerGone)
     });
-    let last = ended.last();
+    let last = ended.next_back();
     let elapsed = turns.last().map_or(0, |row| now().saturating_sub(row.began_at));
     let elapsed = Duration::from_millis(u64::try_from(elapsed).unwrap_or(0));
     let turn = story.turn.take().filter(|turn| task.turn.as_ref() == Some(&turn.id));

@@ -1,9 +1,8 @@
 //! On real git, in folders with spaces.
+#![expect(clippy::disallowed_methods, reason = "git is where the tests' own PATH says")]
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ostler_model::TaskId;
 use tempfile::TempDir;
 
 use super::*;

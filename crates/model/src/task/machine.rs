@@ -147,7 +147,7 @@ impl Machine {
                 }
             }
             Update::InputRefused { input, failure } => {
-                self.refused(IntentId::new(input.as_str()), failure, out)
+                self.refused(IntentId::new(input.as_str()), failure, out);
             }
             Update::Usage { usage, .. } => {
                 self.turn_tokens = usage.turn.total();

@@ -67,7 +67,7 @@ fn an_input_that_interrupts_goes_before_those_that_wait() {
     let mut rig = working();
     rig.submit("b", IfBusy::Queue);
     let stop = Effect::Interrupt { by: "a new input".to_owned() };
-    assert_eq!(rig.submit("c", IfBusy::Interrupt), [stop.clone()]);
+    assert_eq!(rig.submit("c", IfBusy::Interrupt), std::slice::from_ref(&stop));
     // Two with the same wish keep their order.
     assert_eq!(rig.submit("d", IfBusy::Interrupt), [stop]);
 

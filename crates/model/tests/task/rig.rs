@@ -7,15 +7,15 @@ use ostler_model::usage::{Tokens, Usage};
 use ostler_model::{Failure, FailureClass, IntentId, Interrupter, TurnEnd, TurnResult};
 
 /// Unix milliseconds at which every story begins.
-pub const START: i64 = 1_000_000;
+pub(crate) const START: i64 = 1_000_000;
 
-pub struct Rig {
+pub(crate) struct Rig {
     pub machine: Machine,
     pub now: i64,
 }
 
 /// A task that waits for its first input, `a`.
-pub fn task(settings: TaskSettings) -> Task {
+pub(crate) fn task(settings: TaskSettings) -> Task {
     Task {
         id: "task".into(),
         state: TaskState::Queued,
@@ -40,11 +40,11 @@ pub fn task(settings: TaskSettings) -> Task {
     }
 }
 
-pub fn waiting(intent: &str) -> Unsettled {
+pub(crate) fn waiting(intent: &str) -> Unsettled {
     Unsettled::Waiting { intent: intent.into(), if_busy: IfBusy::Queue }
 }
 
-pub fn result(turn: &str, end: TurnEnd) -> TurnResult {
+pub(crate) fn result(turn: &str, end: TurnEnd) -> TurnResult {
     TurnResult {
         turn: turn.into(),
         inputs: Vec::new(),
@@ -62,22 +62,22 @@ pub fn result(turn: &str, end: TurnEnd) -> TurnResult {
     }
 }
 
-pub fn failed(class: FailureClass) -> TurnEnd {
+pub(crate) fn failed(class: FailureClass) -> TurnEnd {
     TurnEnd::Failed { failure: Failure::new(class, "it failed") }
 }
 
-pub fn interrupted(name: &str) -> TurnEnd {
+pub(crate) fn interrupted(name: &str) -> TurnEnd {
     TurnEnd::Interrupted { by: Interrupter::Caller { name: name.to_owned() } }
 }
 
-pub fn tokens(total: u64) -> Usage {
+pub(crate) fn tokens(total: u64) -> Usage {
     let turn = Tokens { input: total, ..Tokens::default() };
     Usage { turn, ..Usage::default() }
 }
 
 impl Rig {
     /// A task whose thread is open and whose first input has been given.
-    pub fn given(settings: TaskSettings) -> Self {
+    pub(crate) fn given(settings: TaskSettings) -> Self {
         let loaded = Loaded { intents: vec![waiting("a")], ..Loaded::default() };
         let (machine, effects) = Machine::load(START, task(settings), loaded);
         assert_eq!(effects, [Effect::WantPlace]);
@@ -93,13 +93,13 @@ impl Rig {
     }
 
     /// The same, and its first turn `t1` runs.
-    pub fn working(settings: TaskSettings) -> Self {
+    pub(crate) fn working(settings: TaskSettings) -> Self {
         let mut rig = Self::given(settings);
         rig.begin("t1", "a");
         rig
     }
 
-    pub fn step(&mut self, signal: Signal) -> Vec<Effect> {
+    pub(crate) fn step(&mut self, signal: Signal) -> Vec<Effect> {
         let before = self.state();
         let effects = self.machine.step(self.now, signal);
         let mut state = before;
@@ -113,38 +113,38 @@ impl Rig {
         effects
     }
 
-    pub fn tell(&mut self, update: Update) -> Vec<Effect> {
+    pub(crate) fn tell(&mut self, update: Update) -> Vec<Effect> {
         self.step(Signal::Told(Box::new(update)))
     }
 
-    pub fn begin(&mut self, turn: &str, input: &str) -> Vec<Effect> {
+    pub(crate) fn begin(&mut self, turn: &str, input: &str) -> Vec<Effect> {
         let mut effects = self.tell(Update::TurnBegan { turn: turn.into() });
         effects.extend(self.tell(taken(input, turn)));
         effects
     }
 
-    pub fn end(&mut self, turn: &str, end: TurnEnd) -> Vec<Effect> {
+    pub(crate) fn end(&mut self, turn: &str, end: TurnEnd) -> Vec<Effect> {
         self.tell(Update::TurnEnded { result: Box::new(result(turn, end)) })
     }
 
-    pub fn submit(&mut self, intent: &str, if_busy: IfBusy) -> Vec<Effect> {
+    pub(crate) fn submit(&mut self, intent: &str, if_busy: IfBusy) -> Vec<Effect> {
         self.step(Signal::Submit { intent: intent.into(), if_busy })
     }
 
-    pub fn interrupt(&mut self, intent: &str) -> Vec<Effect> {
+    pub(crate) fn interrupt(&mut self, intent: &str) -> Vec<Effect> {
         self.step(Signal::Interrupt { intent: intent.into(), by: "ana".to_owned() })
     }
 
-    pub fn owe(&mut self, intent: &str) -> Vec<Effect> {
+    pub(crate) fn owe(&mut self, intent: &str) -> Vec<Effect> {
         self.machine.owe(self.now, intent.into())
     }
 
-    pub fn state(&self) -> TaskState {
+    pub(crate) fn state(&self) -> TaskState {
         self.machine.task().state
     }
 
     /// As if our process had ended: all that is left is what was written.
-    pub fn restart(&mut self, intents: Vec<Unsettled>) -> Vec<Effect> {
+    pub(crate) fn restart(&mut self, intents: Vec<Unsettled>) -> Vec<Effect> {
         let task = self.machine.task().clone();
         let (machine, effects) =
             Machine::load(self.now, task, Loaded { intents, ..Loaded::default() });
@@ -153,16 +153,16 @@ impl Rig {
     }
 }
 
-pub fn taken(input: &str, turn: &str) -> Update {
+pub(crate) fn taken(input: &str, turn: &str) -> Update {
     Update::InputTaken { input: input.into(), turn: turn.into() }
 }
 
-pub fn give(intent: &str, if_busy: IfBusy) -> Effect {
+pub(crate) fn give(intent: &str, if_busy: IfBusy) -> Effect {
     Effect::Give { intent: intent.into(), if_busy }
 }
 
 /// The states that a task goes to in these effects.
-pub fn moves(effects: &[Effect]) -> Vec<TaskState> {
+pub(crate) fn moves(effects: &[Effect]) -> Vec<TaskState> {
     let moves = effects.iter().filter_map(|effect| match effect {
         Effect::Moved { to, .. } => Some(*to),
         _ => None,
@@ -171,7 +171,7 @@ pub fn moves(effects: &[Effect]) -> Vec<TaskState> {
 }
 
 /// What is settled in these effects.
-pub fn settled(effects: &[Effect]) -> Vec<(IntentId, IntentState)> {
+pub(crate) fn settled(effects: &[Effect]) -> Vec<(IntentId, IntentState)> {
     let settled = effects.iter().filter_map(|effect| match effect {
         Effect::Settle { intent, to } => Some((intent.clone(), to.clone())),
         _ => None,
@@ -180,7 +180,7 @@ pub fn settled(effects: &[Effect]) -> Vec<(IntentId, IntentState)> {
 }
 
 /// What is to be done, without what is only told.
-pub fn deeds(effects: Vec<Effect>) -> Vec<Effect> {
+pub(crate) fn deeds(effects: Vec<Effect>) -> Vec<Effect> {
     let is_deed = |effect: &Effect| !matches!(effect, Effect::Moved { .. } | Effect::Settle { .. });
     effects.into_iter().filter(is_deed).collect()
 }

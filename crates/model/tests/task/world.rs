@@ -20,7 +20,7 @@ use thread::Thread;
 /// Steps in which everything must come to rest once people answer and nothing fails any more.
 const LAST_STEPS: u32 = 4_000;
 
-pub struct World {
+pub(crate) struct World {
     pub story: Option<Vec<String>>,
     choices: std::vec::IntoIter<u8>,
     now: i64,
@@ -76,7 +76,11 @@ enum Kill {
 }
 
 impl World {
-    pub fn new(settings: TaskSettings, choices: Vec<u8>, story: Option<Vec<String>>) -> Self {
+    pub(crate) fn new(
+        settings: TaskSettings,
+        choices: Vec<u8>,
+        story: Option<Vec<String>>,
+    ) -> Self {
         let task = task(settings);
         let first =
             Record { id: "a".into(), wish: Wish::Send(IfBusy::Queue), state: IntentState::Pending };
@@ -101,7 +105,7 @@ impl World {
         }
     }
 
-    pub fn play(&mut self) {
+    pub(crate) fn play(&mut self) {
         self.restart();
         while let Some(choice) = self.choices.next() {
             self.random_move(choice);

@@ -38,6 +38,7 @@ fn rich_task() -> Task {
         path: "/w".to_owned(),
         branch: "b".to_owned(),
         base: "c0ffee".to_owned(),
+        into: None,
     });
     let edge = Edge::Turns { used: 2, most: 2 };
     Task {

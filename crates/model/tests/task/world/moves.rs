@@ -96,7 +96,7 @@ impl World {
 
     fn fail_to_open(&mut self, more: u8) {
         // The thread of this world is not there any more after that, so it must be written.
-        if !self.is_opening || more % 4 != 0 || self.kill == Kill::BeforeWriting {
+        if !self.is_opening || !more.is_multiple_of(4) || self.kill == Kill::BeforeWriting {
             return;
         }
         self.is_opening = false;
@@ -106,7 +106,7 @@ impl World {
     }
 
     fn lose_thread(&mut self, more: u8) {
-        if self.thread.is_open() && more % 2 == 0 {
+        if self.thread.is_open() && more.is_multiple_of(2) {
             self.thread.disconnect();
             self.step(Signal::ThreadLost);
         }
@@ -114,7 +114,7 @@ impl World {
 
     /// Codex seldom begins by itself.
     fn begin(&mut self, more: u8) {
-        if self.thread.has_inputs() || more % 16 == 0 {
+        if self.thread.has_inputs() || more.is_multiple_of(16) {
             self.thread.begin();
         }
     }
@@ -145,13 +145,14 @@ impl World {
     fn ask_or_answer(&mut self, more: u8) {
         let open = self.stored.asks.keys().next().cloned();
         match open {
-            Some(ask) if more % 2 == 0 => {
+            Some(ask) if more.is_multiple_of(2) => {
                 self.stored.asks.remove(&ask);
                 self.step(Signal::AskGone { ask });
             }
             _ if self.machine.task().turn.is_some() => {
                 let ask = AskId::new(format!("q{more}"));
-                let of = if more % 3 == 0 { AskedOf::UserInput } else { AskedOf::Approval };
+                let of =
+                    if more.is_multiple_of(3) { AskedOf::UserInput } else { AskedOf::Approval };
                 self.stored.asks.insert(ask.clone(), of);
                 self.step(Signal::Asked { ask, of });
             }
