@@ -37,7 +37,9 @@ impl Pool {
         let patience = self.settings.idle_server;
         let is_over = |server: &Server| {
             let idle = server.idle_since().map(|since| since.elapsed());
-            idle.is_some_and(|idle| server.is_retired() || idle >= patience)
+            // One that has become idle while a newer version waits for its home leaves at once.
+            let is_in_the_way = self.homes.is_claimed_over(&server.home, &server.version);
+            idle.is_some_and(|idle| is_in_the_way || server.is_retired() || idle >= patience)
         };
         self.end_those(is_over);
         if self.state().tidying.remains_at.is_some_and(|at| at <= Instant::now()) {
