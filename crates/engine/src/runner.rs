@@ -410,12 +410,16 @@ impl Runner {
 
     /// Turns away from the thread. A turn that runs goes on without us.
     async fn leave(&mut self) {
+        self.close_thread().await;
+        self.machine.unloaded();
+    }
+
+    async fn close_thread(&mut self) {
         if let Some(Stage { thread, updates, seat }) = self.stage.take() {
             drop(updates);
             thread.close().await;
             drop(seat);
         }
-        self.machine.unloaded();
     }
 
     /// Ends what runs, and forgets the task.

@@ -72,7 +72,11 @@ impl Runner {
 
     pub(super) async fn perform(&mut self, todo: Todo) {
         match todo {
-            Todo::Open => self.open(),
+            Todo::Open => {
+                // One that could not be used any more is let go of first.
+                self.close_thread().await;
+                self.open();
+            }
             Todo::Give { intent, if_busy } => self.give(&intent, if_busy).await,
             Todo::Interrupt { by } => self.interrupt_turn(by),
             Todo::Deliver(delivery) => self.deliver(*delivery).await,

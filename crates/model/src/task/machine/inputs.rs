@@ -4,6 +4,7 @@ use super::signal::{Effect, WhyAsk};
 use super::{Machine, Phase, Place};
 use crate::failure::{Failure, FailureClass};
 use crate::id::IntentId;
+use crate::task::OnCrash;
 use crate::task::intent::{IntentState, NotDone, Receipt};
 use crate::task::state::{Cause, TaskState};
 use crate::thread::IfBusy;
@@ -159,6 +160,9 @@ impl Machine {
     }
 
     pub(super) fn refused(&mut self, intent: IntentId, failure: Failure, out: &mut Vec<Effect>) {
+        if self.may_give_again(&intent, &failure) {
+            return self.give_again(failure, out);
+        }
         let why = NotDone::Refused { failure: failure.clone() };
         if !self.settle_given(intent, IntentState::NotDone { why }, out) || self.is_busy() {
             return;
@@ -171,6 +175,28 @@ impl Machine {
             true => self.end(TaskState::Failed, Cause::StartFailed { failure }, out),
             false => self.go_on(out),
         }
+    }
+
+    /// An app-server that died with an input in its hands may have begun with it or not. That is looked for when the thread
+    /// is open again, so the input stays given.
+    fn may_give_again(&self, intent: &IntentId, failure: &Failure) -> bool {
+        failure.class == FailureClass::ServerGone
+            && self.given.contains(intent)
+            && self.task.turn.is_none()
+            && self.ended.is_none()
+            && self.interrupts.is_empty()
+            && self.task.settings.on_crash == OnCrash::Continue
+            && self.crashes < self.task.settings.crash_limit
+    }
+
+    fn give_again(&mut self, failure: Failure, out: &mut Vec<Effect>) {
+        if self.phase == Phase::Opening {
+            // It is being looked for already, with another one.
+            return;
+        }
+        self.crashes = self.crashes.saturating_add(1);
+        self.shift(TaskState::Recovering, Cause::ServerLost { failure }, out);
+        self.thread_lost(out);
     }
 
     /// What is not given any more, because the task is over.
