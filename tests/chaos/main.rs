@@ -12,7 +12,6 @@ mod daemon;
 mod killer;
 mod people;
 mod random;
-mod submit;
 
 use std::time::Duration;
 

@@ -1,4 +1,14 @@
 //! Whoever is told that a task is started finds it again, whatever happens right after.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "how often comes in by a variable, and a failure is explained"
+)]
+
+#[expect(dead_code, reason = "the chaos test uses more of it")]
+#[path = "chaos/daemon.rs"]
+mod daemon;
 
 use std::collections::BTreeSet;
 
@@ -7,12 +17,12 @@ use ostler_scripted_model::{Answer, Script};
 use ostler_server::api::{StartAnswer, StartRequest, TaskList};
 use ostler_testkit::Stage;
 
-use crate::daemon::Daemon;
-use crate::number;
+use daemon::Daemon;
 
 #[tokio::test]
 async fn a_task_that_was_acknowledged_is_there_after_any_kill() {
-    let times = number("OSTLER_SUBMIT_KILLS", 200);
+    let times = std::env::var("OSTLER_SUBMIT_KILLS").ok();
+    let times = times.and_then(|text| text.parse().ok()).unwrap_or(200_u64);
     let answer = Answer { text: Some("Yes.".to_owned()), ..Answer::default() };
     let script = Script { fallback: Some(answer), ..Script::default() };
     let program = env!("CARGO_BIN_EXE_ostler");
