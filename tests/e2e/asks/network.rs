@@ -11,9 +11,13 @@ use ostler_scripted_model::Answer;
 use ostler_testkit::DrivenThread;
 use rstest::rstest;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use super::{World, call, decide, send, stage_of};
 use crate::text;
+
+/// Codex's proxy has a fixed port (seen on 0.130.0), so two of them at once disturb each other.
+static PROXY: Semaphore = Semaphore::const_new(1);
 
 /// Local names are asked for instead of being refused at once.
 const REQUIREMENTS: &str = "[experimental_network]\nenabled = true\nallow_local_binding = true\n";
@@ -78,6 +82,7 @@ async fn a_connection_is_decided_in_every_way(
     stage
         .configure(|text| format!("{text}\n[sandbox_workspace_write]\nnetwork_access = true\n"))
         .unwrap();
+    let _alone = PROXY.acquire().await.unwrap();
     let codex = stage.codex_under(REQUIREMENTS).await.unwrap();
     let driven = stage.drive(&codex).await.unwrap();
     let world = World { driven, codex, stage };
