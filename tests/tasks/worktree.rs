@@ -118,10 +118,12 @@ async fn a_worktree_of_a_start_that_was_killed_is_removed_by_the_next_daemon() {
     let shop = Workshop::open(&stage).await.unwrap();
     shop.engine.worktrees().await;
     let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(30);
-    while Path::new(&worktree.path).exists() && tokio::time::Instant::now() < deadline {
+    let branches = || git(&stage.workspace(), &["branch", "--format=%(refname:short)"]);
+    let is_left = || Path::new(&worktree.path).exists() || branches() != "main";
+    while is_left() && tokio::time::Instant::now() < deadline {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     assert!(!Path::new(&worktree.path).exists());
-    assert_eq!(git(&stage.workspace(), &["branch", "--format=%(refname:short)"]), "main");
+    assert_eq!(branches(), "main");
     shop.close().await.unwrap();
 }
