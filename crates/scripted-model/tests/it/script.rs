@@ -125,7 +125,7 @@ fn unreadable_scripts_name_line_and_field() {
     assert_eq!(
         answer_error("txt = \"two\""),
         "script line 6, column 1: unknown field `txt`, expected one of `reasoning`, `text`, `deltas`, `delta_bytes`, \
-         `phase`, `calls`, `patch`, `events`, `usage`, `pace`, `headers`, `fault`, `times`, `repeat`"
+         `phase`, `calls`, `patch`, `events`, `usage`, `pace`, `headers`, `fault`, `times`, `repeat`, `until`"
     );
     assert_eq!(
         answer_error("text = \"two\"\nphase = \"end\""),
