@@ -1,27 +1,27 @@
 //! The handle: what doors may ask of the engine. All of it is durable when it returns.
 
+mod changes;
+mod new_task;
+
+pub use changes::{DiffFrom, DiffOf, TaskDiff};
+pub use new_task::{fork_of, fresh_task_id};
+
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use ostler_model::policy::{Rule, RuleSet};
-use ostler_model::task::{
-    AskRecord, AskState, DecidedBy, ForkedFrom, Intent, IntentState, TaskSettings, Wish, Worktree,
-};
+use ostler_model::task::{AskRecord, AskState, DecidedBy, Intent, IntentState, TaskSettings, Wish};
 use ostler_model::thread::IfBusy;
-use ostler_model::{
-    AskId, Decision, Event, Input, IntentId, RuleId, Task, TaskId, TaskState, TurnId,
-};
+use ostler_model::{AskId, Decision, Event, Input, IntentId, RuleId, Task, TaskId, TaskState};
 use ostler_store::{
     Batch, Committed, Retention, RuleRow, StartKey, Store, StoreError, SweepReport, Write,
 };
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
+use self::new_task::{intent_id, new_task};
 use crate::approver::Approver;
 use crate::dispatcher::{Dispatcher, FromDoor, Waiting};
 use crate::hub::{Changed, Hub, News};
@@ -31,13 +31,10 @@ use crate::refusal::Refusal;
 use crate::runner::{AnswerError, AnswerOrder, Order, Remembering};
 use crate::shared::{Shared, now};
 use crate::start::{self, Allowed, StartTask};
-use crate::worktree::{Force, Merged, WorktreeError, WorktreeSettings, WorktreeShown, Worktrees};
+use crate::worktree::{Force, WorktreeError, WorktreeSettings, Worktrees};
 
 /// Words of runners and doors that wait for the dispatcher.
 const QUEUED_WORDS: usize = 4096;
-
-/// The most characters of a title.
-const TITLE: usize = 120;
 
 #[derive(Debug)]
 pub struct EngineSettings {
@@ -94,32 +91,6 @@ pub struct AppServerShown {
     pub isolated_for: Option<TaskId>,
     /// It takes no further thread, and is replaced when those in it are closed.
     pub is_full: bool,
-}
-
-/// Which turns, for a task without a worktree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DiffOf {
-    LastTurn,
-    AllTurns,
-}
-
-/// What a task has changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskDiff {
-    pub task: TaskId,
-    pub from: DiffFrom,
-    /// Unified; empty if nothing was changed.
-    pub diff: String,
-}
-
-/// Where a diff comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "from", rename_all = "snake_case")]
-pub enum DiffFrom {
-    /// All that differs from the commit that the worktree began with.
-    Worktree { worktree: Worktree },
-    /// As Codex told it, turn after turn.
-    Turns { turns: usize },
 }
 
 /// An answer of a person, or of a program that may decide.
@@ -322,44 +293,6 @@ impl Engine {
         }
     }
 
-    /// What a task has changed: in its worktree, or by what Codex said of its turns.
-    pub async fn diff(&self, task: &TaskId, of: DiffOf) -> Result<TaskDiff, Refusal> {
-        let found = self.find(task).await?;
-        if let Some(worktree) = found.settings.worktree {
-            let diff = self.worktrees.diff(task, &worktree).await?;
-            return Ok(TaskDiff { task: found.id, from: DiffFrom::Worktree { worktree }, diff });
-        }
-        let turns = self.shared.store.turns(task).await?;
-        let diffs = turns.into_iter().filter_map(|row| row.result?.diff);
-        let mut diffs: Vec<String> = diffs.filter(|diff| !diff.is_empty()).collect();
-        if of == DiffOf::LastTurn {
-            diffs.drain(..diffs.len().saturating_sub(1));
-        }
-        let from = DiffFrom::Turns { turns: diffs.len() };
-        Ok(TaskDiff { task: found.id, from, diff: diffs.concat() })
-    }
-
-    /// Brings the work of a task's worktree into the branch that was checked out when the task began.
-    pub async fn merge_worktree(&self, task: &TaskId) -> Result<Merged, Refusal> {
-        let (title, worktree) = self.resting_worktree(task).await?;
-        Ok(self.worktrees.merge(task, &worktree, &title).await?)
-    }
-
-    /// Gives the ref that keeps work which was nowhere else.
-    pub async fn remove_worktree(
-        &self,
-        task: &TaskId,
-        force: Force,
-    ) -> Result<Option<String>, Refusal> {
-        let (_, worktree) = self.resting_worktree(task).await?;
-        Ok(self.worktrees.remove(task, &worktree, force).await?)
-    }
-
-    /// All worktrees, also those whose task is gone.
-    pub async fn worktrees(&self) -> Vec<WorktreeShown> {
-        self.worktrees.list().await
-    }
-
     pub async fn sweep(&self, retention: &Retention) -> Result<SweepReport, StoreError> {
         self.shared.store.sweep(now(), retention).await
     }
@@ -409,26 +342,6 @@ impl Engine {
             return Ok(());
         }
         Err(Refusal::QueueFull { most: self.queued })
-    }
-
-    /// One that nobody works in at this moment.
-    async fn resting_worktree(&self, task: &TaskId) -> Result<(String, Worktree), Refusal> {
-        let found = self.shared.store.task(task).await?;
-        let Some(found) = found else {
-            // The task may have been removed while its worktree stayed.
-            return match self.worktrees.of_removed(task) {
-                Some(worktree) => Ok(("a task that was removed".to_owned(), worktree)),
-                None => Err(Refusal::NoTask(task.clone())),
-            };
-        };
-        let Some(worktree) = found.settings.worktree.clone() else {
-            return Err(WorktreeError::None { task: task.clone() }.into());
-        };
-        let rests = found.state.is_over() || found.state == TaskState::Parked;
-        match rests && found.turn.is_none() {
-            true => Ok((found.title, worktree)),
-            false => Err(WorktreeError::AtWork { task: task.clone() }.into()),
-        }
     }
 
     async fn find(&self, task: &TaskId) -> Result<Task, Refusal> {
@@ -509,79 +422,4 @@ fn too_late(record: &AskRecord) -> AnswerError {
         Some(decided) => AnswerError::Decided { by: decided.by.describe() },
         None => AnswerError::Closed,
     }
-}
-
-fn intent_id(task: &TaskId, key: Option<&str>) -> IntentId {
-    match key {
-        None => IntentId::new(Uuid::now_v7().to_string()),
-        Some(key) => {
-            let hash = Sha256::digest(format!("{task}\n{key}"));
-            let bytes: [u8; 16] =
-                std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default());
-            IntentId::new(uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string())
-        }
-    }
-}
-
-/// Twelve hexadecimal digits of the random part: short to type, and no two tasks of one second begin alike.
-pub fn fresh_task_id() -> TaskId {
-    let random = Uuid::now_v7().simple().to_string();
-    TaskId::new(random.get(20..).unwrap_or_default())
-}
-
-fn new_task(
-    settings: TaskSettings,
-    input: Input,
-    by: String,
-    forked_from: Option<ForkedFrom>,
-    id: &TaskId,
-    key: Option<StartKey>,
-) -> (Task, Batch) {
-    let at = now();
-    let intent = Intent {
-        id: intent_id(id, None),
-        task: id.clone(),
-        wish: Wish::Send { input, if_busy: IfBusy::Queue },
-        by: by.clone(),
-        at,
-        state: IntentState::Pending,
-    };
-    let title = match &intent.wish {
-        Wish::Send { input, .. } => input.summary(TITLE),
-        _ => String::new(),
-    };
-    let task = Task {
-        id: id.clone(),
-        state: TaskState::Queued,
-        cause: ostler_model::task::Cause::Submitted { intent: intent.id.clone() },
-        title,
-        budget: settings.budget,
-        settings,
-        started_by: by.clone(),
-        thread: None,
-        keeper: None,
-        codex_version: None,
-        turn: None,
-        last_result: None,
-        spent: ostler_model::task::Spent::default(),
-        wake_at: None,
-        limit_streak: 0,
-        created_at: at,
-        updated_at: at,
-        ended_at: None,
-        last_seq: 0,
-        forked_from,
-    };
-    let mut batch = Batch::new();
-    batch.push(Write::NewTask { task: Box::new(task.clone()), key });
-    batch.push(Write::Intent(Box::new(intent.clone())));
-    batch.event(id, at, Event::Created { settings: Box::new(task.settings.clone()), by });
-    batch.event(id, at, Event::Intended { intent: Box::new(intent) });
-    (task, batch)
-}
-
-/// A copy of a task from one of its turns on.
-pub fn fork_of(parent: &Task, turn: Option<TurnId>) -> Option<ForkedFrom> {
-    let thread = parent.thread.clone()?;
-    Some(ForkedFrom { task: parent.id.clone(), thread, turn })
 }

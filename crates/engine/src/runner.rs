@@ -8,6 +8,7 @@
 
 mod answer;
 mod asks;
+mod desk;
 mod hear;
 mod log;
 mod open;
@@ -35,7 +36,7 @@ use crate::pool::Seat;
 use crate::shared::{Shared, now};
 pub(crate) use answer::AnswerOrder;
 pub use answer::{AnswerError, Reach, Remembering};
-use asks::Desk;
+use desk::Desk;
 use log::Log;
 use open::Opened;
 use perform::Todo;
@@ -283,6 +284,10 @@ impl Runner {
     async fn write(&mut self) -> Result<bool, StoreError> {
         if self.log.is_empty() {
             return Ok(true);
+        }
+        if self.blocked_until.is_some_and(|until| Instant::now() < until) {
+            // Not for each thing that happens: what waits is written whole, and there is more of it each time.
+            return Ok(false);
         }
         let only_streams = self.log.only_streams();
         let batch = self.log.take(now());

@@ -1,197 +1,30 @@
-//! The asks of a task: who answers each, and what outlives the process that asked.
-//!
-//! An ask has a name of ours. The name that the driver gives it means nothing in another process, so it is only kept in
-//! memory. A question that comes again is known by where it came from and by the digest of what is asked.
+//! Who answers an ask, and when an answer is used up.
 //!
 //! An answer is good for the one step that it was asked for. If the app-server dies before that step has ended, the answer
 //! is not used up, and is given again if Codex asks the very same.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
-use ostler_model::ask::{Ask, AskKind};
-use ostler_model::patience::{Action, Patience, Waiting};
+use ostler_model::ask::Ask;
+use ostler_model::patience::{Action, Patience};
 use ostler_model::policy::{Context, Verdict};
-use ostler_model::task::machine::{AskedOf, Signal};
+use ostler_model::task::machine::Signal;
 use ostler_model::task::{
     Agent, AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord, IntentState,
-    NotDone, Receipt, Task, Unattended, Wish,
+    NotDone, Receipt, Unattended,
 };
 use ostler_model::thread::{AskEnd, Update, Withdrawal};
-use ostler_model::{
-    AskId, Decision, Event, FailureClass, IntentId, ItemId, TaskId, TaskState, TurnResult,
-};
-use ostler_store::{Store, StoreError, Write};
+use ostler_model::{AskId, Decision, Event, FailureClass, ItemId, TaskState, TurnResult};
+use ostler_store::Write;
 use uuid::Uuid;
 
+use super::desk::asked_of;
 use super::perform::Todo;
 use super::{Runner, Work};
 use crate::shared::now;
-
-/// Events that are read at once.
-const PAGE: usize = 512;
 
 /// What goes to Codex.
 #[derive(Debug)]
 pub(super) struct Delivery {
     pub(super) ask: AskId,
-}
-
-/// The asks that are not closed.
-#[derive(Debug, Default)]
-pub(super) struct Desk {
-    records: BTreeMap<AskId, AskRecord>,
-    /// Our name to the driver's, for those that Codex waits for on this connection.
-    live: HashMap<AskId, AskId>,
-    /// Codex has the answer; the step that it is for has not ended.
-    delivered: HashSet<AskId>,
-    /// The intents that answer them.
-    pub(super) answers: HashMap<AskId, IntentId>,
-    /// What was allowed for the session: Codex forgets it with its process.
-    sessions: HashMap<String, AskId>,
-    /// When people were told again.
-    escalated: HashMap<AskId, i64>,
-    agents_used: HashMap<Agent, u64>,
-}
-
-impl Desk {
-    pub(super) async fn load(store: &Store, task: &TaskId) -> Result<Self, StoreError> {
-        let mut desk = Self::default();
-        for mut ask in store.asks_of(task).await? {
-            desk.note_session(&ask);
-            if ask.state == AskState::Closed {
-                continue;
-            }
-            // What is stored for all to see has no secrets in it; what is owed to Codex has.
-            if let Some(decided) = &mut ask.decision
-                && let Some(owed) = store.owed_decision(&ask.id).await?
-            {
-                decided.decision = owed;
-            }
-            desk.records.insert(ask.id.clone(), ask);
-        }
-        for intent in store.open_intents_of(task).await? {
-            if let Wish::Answer { ask, .. } = &intent.wish {
-                desk.answers.insert(ask.clone(), intent.id.clone());
-            }
-        }
-        Ok(desk)
-    }
-
-    /// Who was told again must not be told a third time: that is only in the log.
-    pub(super) async fn recall_escalations(
-        &mut self,
-        store: &Store,
-        task: &Task,
-    ) -> Result<(), StoreError> {
-        if self.escalates_at(task).is_none() {
-            return Ok(());
-        }
-        let mut after = 0;
-        loop {
-            let page = store.events(&task.id, after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(()) };
-            after = last.seq;
-            for logged in &page {
-                if let Event::AskEscalated { ask } = &logged.event {
-                    self.escalated.insert(ask.clone(), logged.at);
-                }
-            }
-        }
-    }
-
-    /// Those that Codex waits for a person with.
-    pub(super) fn for_people(&self) -> BTreeMap<AskId, AskedOf> {
-        let open =
-            self.records.values().filter(|ask| ask.state == AskState::Open && ask.source.is_some());
-        open.map(|ask| (ask.id.clone(), asked_of(&ask.content))).collect()
-    }
-
-    pub(super) fn get(&self, ask: &AskId) -> Option<&AskRecord> {
-        self.records.get(ask)
-    }
-
-    pub(super) fn live(&self, ask: &AskId) -> Option<&AskId> {
-        self.live.get(ask)
-    }
-
-    /// Unix milliseconds at which people should be told again.
-    pub(super) fn escalates_at(&self, task: &Task) -> Option<i64> {
-        let patience = Patience::from(&task.settings);
-        let waits =
-            self.waiting().filter_map(|(_, waiting)| match patience.next(&waiting, now()) {
-                Action::Wait { until } => until,
-                Action::Escalate => Some(now()),
-                Action::Decline => None,
-            });
-        waits.min()
-    }
-
-    /// Those that wait for a person.
-    fn waiting(&self) -> impl Iterator<Item = (&AskId, Waiting)> {
-        let open = self.records.values().filter(|ask| ask.state == AskState::Open);
-        open.map(|ask| {
-            let escalated_at = self.escalated.get(&ask.id).copied();
-            (&ask.id, Waiting { opened_at: ask.opened_at, escalated_at })
-        })
-    }
-
-    /// The sum over all sub-agents of this turn.
-    pub(super) fn agents_used(&mut self, agent: &Agent, tokens: u64) -> u64 {
-        self.agents_used.insert(agent.clone(), tokens);
-        self.agents_used.values().copied().fold(0, u64::saturating_add)
-    }
-
-    pub(super) fn forget_agents(&mut self) {
-        self.agents_used.clear();
-    }
-
-    pub(super) fn decided(&mut self, ask: &AskId, decision: DecisionRecord) {
-        if let Some(record) = self.records.get_mut(ask) {
-            record.state = AskState::Decided;
-            record.decision = Some(decision);
-            let record = record.clone();
-            self.note_session(&record);
-        }
-    }
-
-    fn note_session(&mut self, ask: &AskRecord) {
-        let decision = ask.decision.as_ref().map(|record| &record.decision);
-        if decision == Some(&Decision::Session) {
-            self.sessions.insert(ask.digest.clone(), ask.id.clone());
-        }
-    }
-
-    /// The same question, asked before and not closed.
-    fn find(&self, source: &AskSource, digest: &str) -> Option<AskId> {
-        let place =
-            |ask: &AskRecord| ask.source.as_ref().is_some_and(|known| known.item == source.item);
-        // An answer that Codex has is for its own step: another step that wants the same is asked for by itself.
-        let is_used = |ask: &AskRecord| self.delivered.contains(&ask.id) && !place(ask);
-        let same = |ask: &&AskRecord| {
-            ask.digest == digest
-                && ask.source.is_some()
-                && !self.live.contains_key(&ask.id)
-                && !is_used(ask)
-        };
-        let candidates: Vec<&AskRecord> = self.records.values().filter(same).collect();
-        let found = candidates.iter().find(|ask| place(ask)).or(candidates.first());
-        found.map(|ask| ask.id.clone())
-    }
-
-    /// Our own questions that are decided and not closed.
-    pub(super) fn own_decided(&self) -> Vec<(AskId, DecisionRecord)> {
-        let own = self.records.values().filter(|ask| ask.source.is_none());
-        own.filter_map(|ask| Some((ask.id.clone(), ask.decision.clone()?))).collect()
-    }
-
-    /// Nothing that was asked can be answered before it is asked again.
-    pub(super) fn disconnected(&mut self) {
-        self.live.clear();
-    }
-
-    fn by_driver(&self, driver: &AskId) -> Option<AskId> {
-        self.live.iter().find(|(_, live)| *live == driver).map(|(ask, _)| ask.clone())
-    }
 }
 
 impl Runner {
@@ -512,13 +345,6 @@ impl Runner {
             self.desk.escalated.insert(ask.clone(), now());
             self.log.event(now(), Event::AskEscalated { ask });
         }
-    }
-}
-
-fn asked_of(content: &Ask) -> AskedOf {
-    match content.kind {
-        AskKind::UserInput(_) | AskKind::Elicitation(_) => AskedOf::UserInput,
-        _ => AskedOf::Approval,
     }
 }
 
