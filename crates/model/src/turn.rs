@@ -57,6 +57,13 @@ pub enum Interrupter {
     Codex,
 }
 
+impl TurnEnd {
+    /// Interrupted, and by nobody of ours.
+    pub fn is_by_codex(&self) -> bool {
+        matches!(self, Self::Interrupted { by: Interrupter::Codex })
+    }
+}
+
 impl TurnResult {
     pub fn failure(&self) -> Option<&Failure> {
         match &self.end {

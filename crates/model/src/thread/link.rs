@@ -105,9 +105,7 @@ impl Machine {
                     self.take_held(seen, out);
                 }
             }
-            let message = "the app-server ended in the middle of the turn";
-            let failure = Failure::new(FailureClass::ServerGone, message);
-            self.conclude(now, TurnEnd::Failed { failure }, true, out);
+            self.conclude(now, TurnEnd::Failed { failure: died() }, true, out);
             self.mark_doubts_asked();
         }
         self.apply(now, view, out);
@@ -139,4 +137,9 @@ impl Machine {
             self.next(out);
         }
     }
+}
+
+/// What became of a turn that Codex calls interrupted, and that nobody interrupted.
+pub(super) fn died() -> Failure {
+    Failure::new(FailureClass::ServerGone, "the app-server ended in the middle of the turn")
 }

@@ -7,6 +7,7 @@
 use super::effect::{Effect, Update};
 use super::inputs::{Echo, Given, GivenState};
 use super::items::OpenItem;
+use super::link::died;
 use super::machine::Machine;
 use super::signal::{InputKind, SaidEnd, SeenState, SeenTurn, View};
 use super::turns::{Turn, Word};
@@ -14,6 +15,7 @@ use crate::failure::{Failure, FailureClass};
 use crate::id::TurnId;
 use crate::item::ItemEnd;
 use crate::moment::Moment;
+use crate::turn::TurnEnd;
 
 /// The words of the user's messages of a turn, where words are all by which Codex lets us know an input again: the same
 /// words once more are another input.
@@ -156,6 +158,7 @@ impl Machine {
 
     /// A turn that answered an input of ours and ended while we did not see it.
     fn tell_missed(&mut self, now: Moment, seen: &SeenTurn, end: SaidEnd, out: &mut Vec<Effect>) {
+        let is_interrupted = self.early_interrupt.is_some();
         out.push(Effect::Tell(Update::TurnBegan { turn: seen.id.clone() }));
         self.turn = Some(Turn::new(seen.id.clone(), now, now));
         self.take_held(seen, out);
@@ -168,8 +171,11 @@ impl Machine {
             turn.close(OpenItem::told(item.clone()), ItemEnd::Reported, out);
         }
         let end = turn.end(end);
+        // As for a turn that we knew: one that nobody interrupted died with its app-server.
+        let has_died = self.broken && !is_interrupted && end.is_by_codex();
+        let end = if has_died { TurnEnd::Failed { failure: died() } } else { end };
         self.remember(seen.id.clone(), KnownTexts::all_of(seen));
-        let result = Box::new(turn.result(now, end, false));
+        let result = Box::new(turn.result(now, end, has_died));
         out.push(Effect::Tell(Update::TurnEnded { result }));
     }
 

@@ -9,7 +9,7 @@ use ostler_model::thread::{
     ServerWanted, Signal, Update, View, What,
 };
 use ostler_model::usage::{Tokens, Usage};
-use ostler_model::{Interrupter, Moment, TurnEnd};
+use ostler_model::{FailureClass, Interrupter, Moment, TurnEnd};
 
 use crate::rig::{
     began, besides_end, command, completed, echo_item, end, ends, message, queued, result, says,
@@ -116,6 +116,19 @@ fn what_was_used_by_a_turn_that_nobody_saw_is_taken_from_the_word_at_the_opening
 
     let result = result(&effects).expect("the turn is told");
     assert_eq!((result.usage.turn, result.final_answer), (tokens(20), Some("done".into())));
+}
+
+#[test]
+fn a_turn_that_nobody_saw_and_nobody_interrupted_died_with_its_app_server() {
+    let inputs = vec![maybe_sent("i")];
+    let (mut back, _) = Back::with(Echo::Ids, Recalled { inputs, ..Recalled::default() });
+
+    let cut = seen("t", Some(SaidEnd::Interrupted), &["i"]);
+    let told = back.feed(Signal::Reopened(view(SeenState::Idle, vec![cut])));
+
+    let result = result(&told).unwrap();
+    let class = result.failure().map(|failure| failure.class.clone());
+    assert_eq!((class, result.retire), (Some(FailureClass::ServerGone), true));
 }
 
 #[test]
