@@ -57,6 +57,32 @@ impl AskKind {
             Self::ToolCall(_) | Self::TokenRefresh { .. } | Self::Other { .. } => false,
         }
     }
+
+    /// What is asked, in one line.
+    pub fn summary(&self) -> String {
+        let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match self {
+            Self::Command(ask) => match (&ask.command, &ask.network) {
+                (Some(command), _) => format!("run {}", line(command)),
+                (None, Some(target)) => format!("connect to {}", target.host),
+                (None, None) => "run a command".to_owned(),
+            },
+            Self::FileChange(ask) => {
+                let paths: Vec<&str> = ask.files.iter().map(|file| file.path.as_str()).collect();
+                format!("change {}", paths.join(", "))
+            }
+            Self::Permissions(_) => "widen the sandbox".to_owned(),
+            Self::UserInput(ask) => {
+                let first = ask.questions.first().map(|question| line(&question.text));
+                format!("answer: {}", first.unwrap_or_default())
+            }
+            Self::Elicitation(ask) => format!("{}: {}", ask.server, line(&ask.message)),
+            Self::ToolCall(ask) => format!("call {}", ask.tool),
+            Self::TokenRefresh { .. } => "fetch tokens".to_owned(),
+            Self::Continue { why } => format!("go on? {}", line(why)),
+            Self::Other { name } => name.clone(),
+        }
+    }
 }
 
 /// May this command run?

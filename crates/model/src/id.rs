@@ -39,6 +39,8 @@ pub mod kind {
     pub enum Intent {}
     /// A rule of the policy.
     pub enum Rule {}
+    /// Something to be told to one target.
+    pub enum Delivery {}
 }
 
 /// Names a conversation; unique in one Codex home.
@@ -59,6 +61,8 @@ pub type TaskId = Id<kind::Task>;
 pub type IntentId = Id<kind::Intent>;
 /// Names a rule of the policy.
 pub type RuleId = Id<kind::Rule>;
+/// Names what one target is to be told, the same each time that it is tried.
+pub type DeliveryId = Id<kind::Delivery>;
 
 impl<Kind> Id<Kind> {
     pub fn new(text: impl Into<String>) -> Self {

@@ -13,6 +13,36 @@ pub struct Input {
     /// The JSON schema, as text, that the final answer must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<String>,
+    /// What the model is given to know before it, in this order. Nobody else is told of it: it is no message of the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<ContextPart>,
+}
+
+/// A message that is put before the model as if it had been part of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextPart {
+    pub role: ContextRole,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContextRole {
+    /// Instructions of whoever runs the agent.
+    Developer,
+    User,
+    Assistant,
+}
+
+impl ContextRole {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +90,13 @@ impl Input {
     }
 
     pub fn message(parts: Vec<Part>) -> Self {
-        Self { content: Content::Message(parts), model: None, effort: None, output_schema: None }
+        Self {
+            content: Content::Message(parts),
+            model: None,
+            effort: None,
+            output_schema: None,
+            context: Vec::new(),
+        }
     }
 
     /// What a list of inputs shows of it: the first line that says something, cut to this many characters.

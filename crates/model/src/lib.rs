@@ -4,8 +4,10 @@
 //! words appear here. The `codex` room translates between them and these types.
 //!
 //! Start reading at [`task`] for what outlives every process, at [`thread`] for the rules of driving Codex, at [`ask`] for
-//! what a person is asked, at [`decision`] for what they may answer, at [`policy`] for what is decided without them.
+//! what a person is asked, at [`decision`] for what they may answer, at [`policy`] for what is decided without them, at
+//! [`notification`] for who is told what.
 
+pub mod addresses;
 pub mod ask;
 pub mod command_line;
 pub mod decision;
@@ -17,6 +19,7 @@ pub mod input;
 pub mod item;
 pub mod message;
 pub mod moment;
+pub mod notification;
 pub mod patience;
 pub mod plan;
 pub mod policy;
@@ -29,11 +32,14 @@ pub use ask::{Ask, AskKind};
 pub use command_line::CommandLine;
 pub use decision::Decision;
 pub use failure::{Failure, FailureClass};
-pub use id::{AskId, Id, InputId, IntentId, ItemId, QuestionId, RuleId, TaskId, ThreadId, TurnId};
+pub use id::{
+    AskId, DeliveryId, Id, InputId, IntentId, ItemId, QuestionId, RuleId, TaskId, ThreadId, TurnId,
+};
 pub use input::Input;
 pub use item::{Item, ItemBody};
 pub use message::Message;
 pub use moment::Moment;
+pub use notification::Notification;
 pub use policy::{Rule, RuleSet, Verdict};
 pub use task::{Event, Task, TaskSettings, TaskState};
 pub use turn::{Interrupter, TurnEnd, TurnResult};

@@ -14,14 +14,16 @@ pub use ask::{AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionReco
 pub use event::{Event, Partial};
 pub use intent::{Intent, IntentState, NotDone, Receipt, Wish};
 pub use settings::{
-    Approval, Budget, CodexChoice, OnCrash, Sandbox, SandboxMode, TaskSettings, Unattended,
-    Worktree,
+    Approval, Budget, CodexChoice, OfferedTool, OnCrash, Sandbox, SandboxMode, TaskSettings,
+    Unattended, Worktree,
 };
 pub use state::{Cause, TaskState};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::id::{TaskId, ThreadId, TurnId};
+use crate::id::{IntentId, TaskId, ThreadId, TurnId};
 use crate::turn::TurnResult;
 
 /// A task as it stands, without its log.
@@ -50,6 +52,8 @@ pub struct Task {
     pub wake_at: Option<i64>,
     /// Times in a row that a limit was reached with no work done between.
     pub limit_streak: u32,
+    #[serde(default)]
+    pub tally: Tally,
     /// Unix milliseconds.
     pub created_at: i64,
     pub updated_at: i64,
@@ -59,6 +63,17 @@ pub struct Task {
     pub last_seq: u64,
     /// The task that it was forked from, and the turn.
     pub forked_from: Option<ForkedFrom>,
+}
+
+impl Task {
+    /// As lists and streams show it: what the last turn changed can be large, and is asked for by itself.
+    #[must_use]
+    pub fn without_diff(mut self) -> Self {
+        if let Some(result) = &mut self.last_result {
+            result.diff = None;
+        }
+        self
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +100,26 @@ pub struct Spent {
     pub tokens: u64,
     pub work_ms: u64,
     pub turns: u32,
+}
+
+/// What must be remembered between turns and in the middle of one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Crashes in a row, without a turn between that ended by itself.
+    pub crashes: u32,
+    /// The tokens that each sub-agent has used in the turn that runs.
+    pub agents: BTreeMap<ThreadId, u64>,
+    /// Turns that died before anybody looked what Codex has of them, because what was on its way then began the next one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overtaken: Vec<Overtaken>,
+}
+
+/// A turn that died, and what it had been given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overtaken {
+    pub turn: TurnId,
+    pub inputs: Vec<IntentId>,
 }
 
 /// Which edge of a budget was reached.

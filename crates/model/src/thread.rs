@@ -18,6 +18,7 @@ mod link;
 mod liveness;
 pub mod machine;
 mod recall;
+mod refusals;
 mod signal;
 mod turns;
 mod views;

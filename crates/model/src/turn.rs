@@ -57,6 +57,17 @@ pub enum Interrupter {
     Codex,
 }
 
+impl Interrupter {
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Caller { name } => name.clone(),
+            Self::Decision { by } => format!("the answer of {by}"),
+            Self::Stall => "ostler, because it stood still".to_owned(),
+            Self::Codex => "Codex or another client".to_owned(),
+        }
+    }
+}
+
 impl TurnEnd {
     /// Interrupted, and by nobody of ours.
     pub fn is_by_codex(&self) -> bool {

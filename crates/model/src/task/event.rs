@@ -94,11 +94,6 @@ pub enum Event {
         events: u64,
         why: String,
     },
-    /// Retention took these away.
-    Removed {
-        before_seq: u64,
-        why: String,
-    },
 }
 
 impl Event {
@@ -121,7 +116,6 @@ impl Event {
             Self::SelfApprovalRefused { .. } => "self_approval_refused",
             Self::RuleMade { .. } => "rule_made",
             Self::Lost { .. } => "lost",
-            Self::Removed { .. } => "removed",
         }
     }
 }

@@ -106,4 +106,6 @@ pub enum NotDone {
     TooLate,
     /// The ask does not take this decision.
     NotOffered,
+    /// It spoke of an input that Codex turned out not to have; that input was given again instead.
+    Needless,
 }

@@ -7,13 +7,15 @@
 //! A task that is over or parked has no turn and nothing given that is not proven: before that is known, it is at work.
 //!
 //! Start reading at [`Machine::step`]; `inputs` gives what is to be done, `place` waits for room and opens the thread,
-//! `ends` says what follows from the end of a turn, `budget` where it stops to ask.
+//! `ends` says what follows from the end of a turn, `search` looks for what a turn that died was given, `budget` says where
+//! it stops to ask.
 
 mod budget;
 mod ends;
 mod inputs;
 mod load;
 mod place;
+mod search;
 mod signal;
 
 pub use load::{Loaded, Unsettled};
@@ -29,6 +31,7 @@ use crate::thread::Update;
 use ends::Ended;
 use inputs::Waiting;
 use place::{Phase, Place};
+use search::Search;
 
 /// A task that is loaded.
 #[derive(Debug, Clone)]
@@ -38,6 +41,7 @@ pub struct Machine {
     now: i64,
     phase: Phase,
     place: Place,
+    wants: u64,
     /// Inputs not yet given, in order.
     queue: VecDeque<Waiting>,
     /// Inputs given and not yet proven.
@@ -51,13 +55,12 @@ pub struct Machine {
     ended: Option<Ended>,
     /// An edge was reached in the running turn, which is being interrupted for it.
     edge: Option<Edge>,
-    /// Tokens of the running turn, without and with sub-agents.
+    search: Search,
+    /// Tokens of the running turn, without sub-agents.
     turn_tokens: u64,
-    agents_tokens: u64,
-    /// Since when the running turn works without waiting for people. What it works while nobody looks is not counted.
+    /// Since when the running turn works without waiting for people and without that being noted. What it works while nobody
+    /// looks is not counted.
     working_since: Option<i64>,
-    /// In a row, without a turn that ended by itself.
-    crashes: u32,
 }
 
 impl Machine {
@@ -68,6 +71,7 @@ impl Machine {
             task,
             phase: Phase::Closed,
             place: Place::None,
+            wants: 0,
             queue: VecDeque::new(),
             given: Vec::new(),
             interrupts: Vec::new(),
@@ -75,10 +79,9 @@ impl Machine {
             asks: BTreeMap::new(),
             ended: None,
             edge: None,
+            search: Search::NotBegun,
             turn_tokens: 0,
-            agents_tokens: 0,
             working_since: None,
-            crashes: 0,
         }
     }
 
@@ -97,16 +100,18 @@ impl Machine {
         match signal {
             Signal::Submit { intent, if_busy } => self.submit(intent, if_busy, &mut out),
             Signal::Interrupt { intent, by } => self.interrupt(intent, by, &mut out),
-            Signal::Placed => self.placed(&mut out),
+            Signal::Placed { want } => self.placed(want, &mut out),
             Signal::Opened => self.opened(&mut out),
             Signal::OpenFailed { failure } => self.open_failed(&failure, &mut out),
             Signal::ThreadLost => self.thread_lost(&mut out),
+            Signal::Looked { missing } => self.looked(missing, &mut out),
+            Signal::LookFailed { failure } => self.look_failed(failure, &mut out),
             Signal::Told(update) => self.told(*update, &mut out),
             Signal::Asked { ask, of } => self.asked(ask, of, &mut out),
             Signal::AskGone { ask } => self.ask_gone(&ask, &mut out),
             Signal::MayContinue { answer, by } => self.may_continue(answer, by, &mut out),
-            Signal::AgentsUsed { tokens } => {
-                self.agents_tokens = tokens;
+            Signal::AgentUsed { agent, tokens } => {
+                self.task.tally.agents.insert(agent, tokens);
                 self.watch_budget(&mut out);
             }
             Signal::Tick => self.tick(&mut out),
@@ -146,8 +151,8 @@ impl Machine {
                     self.go_on_if_settled(out);
                 }
             }
-            Update::InputRefused { input, failure } => {
-                self.refused(IntentId::new(input.as_str()), failure, out);
+            Update::InputRefused { input, failure, may_have_run } => {
+                self.refused(IntentId::new(input.as_str()), failure, may_have_run, out);
             }
             Update::Usage { usage, .. } => {
                 self.turn_tokens = usage.turn.total();
@@ -160,8 +165,8 @@ impl Machine {
 
     fn turn_began(&mut self, turn: TurnId, out: &mut Vec<Effect>) {
         if self.task.turn.as_ref() != Some(&turn) {
-            self.turn_tokens = 0;
-            self.agents_tokens = 0;
+            self.forget_tokens();
+            self.is_overtaken();
         }
         self.task.turn = Some(turn.clone());
         // Whatever it waited for, it works.

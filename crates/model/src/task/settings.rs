@@ -38,6 +38,22 @@ pub struct TaskSettings {
     pub on_stall: OnStall,
     pub budget: Budget,
     pub worktree: Option<Worktree>,
+    /// Who is told what becomes of it: targets of the configuration by name, or addresses of webhooks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<String>,
+    /// Tools that whoever started it runs for it. Codex keeps them with the thread for good.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<OfferedTool>,
+}
+
+/// A tool that Codex calls, and that is run elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfferedTool {
+    pub name: String,
+    pub description: String,
+    /// JSON text: the schema of its arguments.
+    pub schema: String,
 }
 
 /// How Codex's commands are confined.
@@ -153,6 +169,8 @@ impl Default for TaskSettings {
             on_stall: OnStall::default(),
             budget: Budget::default(),
             worktree: None,
+            notify: Vec::new(),
+            tools: Vec::new(),
         }
     }
 }

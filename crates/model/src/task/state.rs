@@ -162,3 +162,39 @@ pub enum Cause {
         by: String,
     },
 }
+
+impl Cause {
+    /// In one line, without times of day: those depend on who reads it.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Submitted { .. } => "it was given something to do".to_owned(),
+            Self::Placed => "there is room for it".to_owned(),
+            Self::TurnBegan { .. } => "Codex has begun a turn".to_owned(),
+            Self::AskOpened { ask } => format!("Codex asks (ask {ask})"),
+            Self::AsksClosed => "nothing is asked any more".to_owned(),
+            Self::TurnCompleted { .. } => "the turn is complete".to_owned(),
+            Self::TurnFailed { failure } => {
+                format!("the turn failed ({}): {}", failure.class.name(), failure.message)
+            }
+            Self::StartFailed { failure } => {
+                format!("it could not be started ({}): {}", failure.class.name(), failure.message)
+            }
+            Self::Interrupted { by } => format!("interrupted by {}", by.describe()),
+            Self::LimitReached { failure, .. } => failure.message.clone(),
+            Self::LimitPassed => "the limit has passed".to_owned(),
+            Self::LimitAgain { failure, times } => {
+                format!("{} ({times} times in a row, and no work done between)", failure.message)
+            }
+            Self::ServerLost { failure } => format!("Codex was lost: {}", failure.message),
+            Self::ContinueAsked { ask } => {
+                format!("somebody is to say whether it goes on (ask {ask})")
+            }
+            Self::BudgetUsed { .. } => "its budget is used".to_owned(),
+            Self::GoesOn { by } => format!("{by} let it go on"),
+            Self::Stopped { by } => format!("{by} did not let it go on"),
+            Self::DaemonStarted => "the daemon was started anew and looks for it".to_owned(),
+            Self::Rejoined => "it was found again, and what it did meanwhile is known".to_owned(),
+            Self::Withdrawn { by } => format!("{by} took back what was left to do"),
+        }
+    }
+}

@@ -86,6 +86,9 @@ pub enum Update {
     InputRefused {
         input: InputId,
         failure: Failure,
+        /// Codex may have got it all the same, and nobody can be asked any more.
+        #[serde(default)]
+        may_have_run: bool,
     },
     ItemBegan {
         turn: TurnId,

@@ -45,7 +45,7 @@ pub(super) struct Waiting {
 pub(super) struct EarlyInterrupt {
     pub(super) by: String,
     /// The input whose turn is meant; if it comes to nothing, so does the wish.
-    input: InputId,
+    pub(super) input: InputId,
 }
 
 impl Waiting {
@@ -339,24 +339,6 @@ impl Machine {
         self.given.iter().any(Given::is_order)
     }
 
-    /// Codex gives up a turn that it never began; 0.130.0 does so with an input it cannot use.
-    pub(super) fn refuse_unbegun(
-        &mut self,
-        turn: Option<&TurnId>,
-        failure: Failure,
-        out: &mut Vec<Effect>,
-    ) {
-        let named = |given: &Given| match &given.state {
-            GivenState::Acknowledged(Some(named)) => Some(named) == turn,
-            _ => false,
-        };
-        if let Some(at) = self.given.iter().position(named) {
-            let input = self.given.remove(at).waiting.input;
-            self.refused(input, failure, out);
-            self.next(out);
-        }
-    }
-
     /// A user's message stands among the items of a turn.
     pub(super) fn echoed(&mut self, turn: &TurnId, message: &UserMessage, out: &mut Vec<Effect>) {
         if let (Echo::TextOnly, Some(known)) = (self.echo, self.known_texts(turn)) {
@@ -420,23 +402,6 @@ impl Machine {
         }
     }
 
-    /// Nobody can be asked any more: whoever sent these must know.
-    pub(super) fn refuse_all(&mut self, failure: &Failure, out: &mut Vec<Effect>) {
-        let given = std::mem::take(&mut self.given);
-        let (doubtful, sent): (Vec<_>, Vec<_>) =
-            given.into_iter().partition(|given| given.state != GivenState::Sent);
-        // The answer to those is still on its way.
-        self.given = sent;
-        for given in doubtful {
-            let mut failure = failure.clone();
-            failure.message = format!("{}; codex may have got this input", failure.message);
-            self.refused(given.waiting.input, failure, out);
-        }
-        for waiting in std::mem::take(&mut self.queue) {
-            self.refused(waiting.input, failure.clone(), out);
-        }
-    }
-
     /// What was acknowledged on a connection that is gone may have been lost with it.
     pub(super) fn doubt_acknowledged(&mut self) {
         for given in &mut self.given {
@@ -460,7 +425,11 @@ impl Machine {
         let waiting = Waiting { wish: Wish::Turn, ..given.waiting };
         if waiting.tries >= TRIES {
             let message = format!("codex did not take it in {TRIES} tries");
-            let class = FailureClass::Unknown { word: None };
+            // One whose app-servers died each time was never refused.
+            let class = match self.broken {
+                true => FailureClass::ServerGone,
+                false => FailureClass::Unknown { word: None },
+            };
             return self.refused(waiting.input, Failure::new(class, message), out);
         }
         out.push(Effect::Tell(Update::InputQueued { input: waiting.input.clone() }));
@@ -478,12 +447,5 @@ impl Machine {
 
     fn given_at(&self, input: &InputId) -> Option<usize> {
         self.given.iter().position(|given| given.waiting.input == *input)
-    }
-
-    pub(super) fn refused(&mut self, input: InputId, failure: Failure, out: &mut Vec<Effect>) {
-        if self.early_interrupt.as_ref().is_some_and(|early| early.input == input) {
-            self.early_interrupt = None;
-        }
-        out.push(Effect::Tell(Update::InputRefused { input, failure }));
     }
 }

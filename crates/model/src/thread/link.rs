@@ -75,9 +75,13 @@ impl Machine {
             let message = format!("the thread was opened {REOPENS} times in vain");
             let failure = Failure::new(FailureClass::ServerGone, message);
             self.reopened = 0;
+            let ends = self.link == Link::Down && self.turn.is_some();
+            if ends {
+                self.conclude(self.now, TurnEnd::Failed { failure: failure.clone() }, true, out);
+            }
             self.refuse_all(&failure, out);
-            if self.link == Link::Down && self.turn.is_some() {
-                self.finish(self.now, TurnEnd::Failed { failure }, true, out);
+            if ends {
+                self.next(out);
             }
             return;
         }
@@ -124,18 +128,16 @@ impl Machine {
         }
     }
 
-    pub(super) fn reopen_failed(&mut self, now: Moment, failure: Failure, out: &mut Vec<Effect>) {
+    pub(super) fn reopen_failed(&mut self, now: Moment, failure: &Failure, out: &mut Vec<Effect>) {
         let wanted = self.link;
         self.link = Link::Down;
         self.lose_connection(out);
+        // The turn ends first: whoever hears that an input is refused may take it up anew, and must know that no turn runs.
+        self.conclude(now, TurnEnd::Failed { failure: failure.clone() }, true, out);
         if wanted != Link::Reopening(ServerWanted::Same) {
-            self.refuse_all(&failure, out);
+            self.refuse_all(failure, out);
         }
-        if self.turn.is_some() {
-            self.finish(now, TurnEnd::Failed { failure }, true, out);
-        } else {
-            self.next(out);
-        }
+        self.next(out);
     }
 }
 

@@ -170,7 +170,7 @@ impl Machine {
             Signal::Looked(view) => self.looked(now, view, out),
             Signal::Reopened(view) => self.reopened(now, &view, out),
             Signal::Missed { turn, item } => self.missed(now, turn, item, out),
-            Signal::ReopenFailed { failure } => self.reopen_failed(now, failure, out),
+            Signal::ReopenFailed { failure } => self.reopen_failed(now, &failure, out),
             Signal::ChildSpoke { waiting } => self.child_spoke(now, waiting),
             Signal::Closed { reason } => self.closed(reason, out),
             Signal::Listening => self.progress(now),

@@ -26,6 +26,8 @@ pub(super) struct Turn {
     /// A review has two ids (0.130.0 to 0.166.0): one is announced and takes interrupts, the other is on its items and
     /// on its end.
     pub(super) other_name: Option<TurnId>,
+    /// The turn that is listed right before it, if that may be its announcement or another turn that is over.
+    pub(super) listed_before: Option<TurnId>,
     /// The id that Codex announced, which interrupts must name. Not known yet for a review whose items come first.
     pub(super) announced: Option<TurnId>,
     pub(super) began: Moment,
@@ -114,6 +116,7 @@ impl Turn {
             known: KnownTexts::default(),
             asked_about: false,
             other_name: None,
+            listed_before: None,
             began: now,
             before: Duration::ZERO,
             is_recalled: false,
@@ -147,6 +150,12 @@ impl Turn {
     /// Nothing has come of it but the word that it began.
     fn has_only_begun(&self) -> bool {
         self.other_name.is_none() && self.open.is_empty() && self.ended.is_empty()
+    }
+
+    /// Whether this turn is listed right before it. That may be its announcement, of which nothing more is said, or a turn
+    /// that is over, of which something may come late.
+    fn is_after(&self, id: &TurnId) -> bool {
+        self.listed_before.as_ref() == Some(id)
     }
 
     pub(super) fn is(&self, id: &TurnId) -> bool {
@@ -258,14 +267,16 @@ impl Machine {
         id: Option<&TurnId>,
         out: &mut Vec<Effect>,
     ) -> Result<(), StrayReason> {
-        let is_past = id.is_some_and(|id| self.is_past(id));
+        // Nearly all that comes is of the turn that runs.
+        let is_current = |id: &TurnId| self.turn.as_ref().is_some_and(|turn| turn.is(id));
+        let is_past = id.is_some_and(|id| !is_current(id) && self.is_past(id));
         match (id, self.turn.as_mut()) {
             (None, Some(_)) => Ok(()),
             (None, None) => Err(StrayReason::Foreign),
             (Some(id), Some(turn)) if turn.is(id) => Ok(()),
             (Some(_), _) if is_past => Err(StrayReason::Late),
             // A review was announced, and the answer that brings its other name was lost, or is another client's.
-            (Some(id), Some(turn)) if turn.has_only_begun() => {
+            (Some(id), Some(turn)) if turn.has_only_begun() && !turn.is_after(id) => {
                 turn.other_name = Some(id.clone());
                 Ok(())
             }

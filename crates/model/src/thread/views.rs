@@ -91,13 +91,14 @@ impl Machine {
                 self.remember(seen.id.clone(), KnownTexts::all_of(seen));
             }
         }
-        self.pass_over(view);
         if is_conclusive {
             self.return_unfound(out);
         } else {
             // A running turn shows an input only once it has come to it.
             self.look_again_later(now);
         }
+        // An order that was just given up awaits no turn any more.
+        self.pass_over(view);
         self.end_if_over(now, view, out);
     }
 
@@ -109,18 +110,27 @@ impl Machine {
         }
         // An answer that is on its way may name one that shows an input.
         let is_certain = self.given.iter().all(|given| given.state.is_in_doubt());
-        let current = self.turn.as_ref();
-        let at = current.and_then(|turn| view.turns.iter().position(|seen| turn.is(&seen.id)));
+        let is_current = |seen: &SeenTurn| self.turn.as_ref().is_some_and(|it| it.is(&seen.id));
+        let at = view.turns.iter().position(is_current);
         let shows_input =
             at.and_then(|at| view.turns.get(at)).is_some_and(|it| !it.inputs.is_empty());
-        let older = view.turns.iter().enumerate().take(at.unwrap_or(view.turns.len()));
-        for (place, seen) in older {
-            let may_announce = at == Some(place + 1) && !shows_input && seen.is_announcement();
+        let may_announce = |place: usize, seen: &SeenTurn| {
+            at == Some(place + 1) && !shows_input && seen.is_announcement()
+        };
+        let is_over = |(place, seen): &(usize, &SeenTurn)| {
+            let may_announce = may_announce(*place, seen);
             let may_be_named = !is_certain && !seen.inputs.is_empty();
-            let is_over = seen.end.is_some() && !may_announce && !may_be_named;
-            if is_over && !self.is_past(&seen.id) && !self.is_held(seen) {
-                self.remember(seen.id.clone(), KnownTexts::all_of(seen));
-            }
+            let is_known = is_current(seen) || self.is_past(&seen.id) || self.is_held(seen);
+            seen.end.is_some() && !may_announce && !may_be_named && !is_known
+        };
+        let over: Vec<_> = view.turns.iter().enumerate().filter(is_over).collect();
+        let mut listed = view.turns.iter().enumerate();
+        let before = listed.find(|(place, seen)| may_announce(*place, seen));
+        if let (Some((_, before)), Some(turn)) = (before, self.turn.as_mut()) {
+            turn.listed_before = Some(before.id.clone());
+        }
+        for (_, seen) in over {
+            self.remember(seen.id.clone(), KnownTexts::all_of(seen));
         }
     }
 
@@ -249,7 +259,7 @@ impl Machine {
             if given.waiting.kind == InputKind::Order {
                 let message = "the connection broke before codex began it; it may or may not run";
                 let failure = Failure::new(FailureClass::ServerGone, message);
-                self.refused(given.waiting.input, failure, out);
+                self.refused_in_doubt(given.waiting.input, failure, out);
             } else {
                 self.requeue(given, out);
             }

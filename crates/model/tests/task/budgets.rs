@@ -52,7 +52,7 @@ fn tokens_stop_the_turn_once_and_somebody_lets_it_go_on() {
     assert_eq!(rig.machine.task().budget.tokens, Some(220));
 
     rig.owe("ours");
-    rig.step(Signal::Placed);
+    rig.placed();
     rig.begin("t2", "ours");
     assert_eq!(uses(&mut rig, "t2", 99), []);
     assert_eq!(uses(&mut rig, "t2", 100), [stop()]);
@@ -73,7 +73,7 @@ fn no_ends_the_task_and_all_that_waits() {
 fn what_sub_agents_use_counts() {
     let mut rig = of_tokens(100);
     assert_eq!(uses(&mut rig, "t1", 60), []);
-    assert_eq!(rig.step(Signal::AgentsUsed { tokens: 40 }), [stop()]);
+    assert_eq!(rig.step(Signal::AgentUsed { agent: "helper".into(), tokens: 40 }), [stop()]);
     ends_with(&mut rig, "t1", interrupted("the budget"), 60);
     assert_eq!(rig.machine.task().spent.tokens, 100);
 }
@@ -87,7 +87,7 @@ fn a_turn_that_ends_at_the_edge_by_itself_has_ended() {
     let sent = rig.submit("b", IfBusy::Queue);
     assert_eq!(moves(&sent), [TaskState::Queued, TaskState::Parked]);
     assert_eq!(deeds(may(&mut rig, MayContinue::Yes)), [Effect::WantPlace]);
-    assert_eq!(deeds(rig.step(Signal::Placed)), [give("b", IfBusy::Queue)]);
+    assert_eq!(deeds(rig.placed()), [give("b", IfBusy::Queue)]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn turns_stop_before_the_next_one_and_each_word_is_good_for_as_many() {
     assert_eq!(deeds(end), [Effect::LeavePlace, Effect::AskToContinue(WhyAsk::Budget(edge))]);
 
     assert_eq!(deeds(may(&mut rig, MayContinue::Yes)), [Effect::WantPlace]);
-    assert_eq!(deeds(rig.step(Signal::Placed)), [give("b", IfBusy::Queue)]);
+    assert_eq!(deeds(rig.placed()), [give("b", IfBusy::Queue)]);
     rig.begin("t2", "b");
     assert_eq!(moves(&rig.end("t2", TurnEnd::Completed)), [TaskState::Parked]);
 }
@@ -144,4 +144,31 @@ fn an_edge_is_not_forgotten_when_our_process_ends_while_the_turn_is_stopped() {
     let end = TurnEnd::Interrupted { by: Interrupter::Codex };
     assert_eq!(moves(&ends_with(&mut rig, "t1", end, 100)), [TaskState::Parked]);
     assert_eq!(deeds(may(&mut rig, MayContinue::Yes)), [Effect::Owe(Owed::AfterPause)]);
+}
+
+#[test]
+fn time_and_sub_agents_of_a_turn_count_although_our_process_ends_in_the_middle() {
+    let mut rig =
+        working(Budget { tokens: Some(100), work_ms: Some(200_000), ..Budget::default() });
+    // A turn that says nothing is looked at each minute, so that no more than that can be forgotten.
+    assert_eq!(rig.machine.wake_at(), Some(START + 60_000));
+    rig.now += 60_000;
+    assert_eq!(rig.step(Signal::Tick), []);
+    rig.now += 30_000;
+    assert_eq!(rig.step(Signal::AgentUsed { agent: "first".into(), tokens: 30 }), []);
+    rig.restart(Vec::new());
+    rig.step(Signal::Opened);
+    assert_eq!(rig.machine.task().spent.work_ms, 90_000);
+
+    assert_eq!(rig.step(Signal::AgentUsed { agent: "second".into(), tokens: 20 }), []);
+    assert_eq!(uses(&mut rig, "t1", 49), []);
+    assert_eq!(uses(&mut rig, "t1", 50), [stop()]);
+    ends_with(&mut rig, "t1", interrupted("the budget"), 50);
+    assert_eq!(rig.machine.task().spent.tokens, 100);
+    // What the next turn uses is its own.
+    may(&mut rig, MayContinue::Yes);
+    rig.owe("ours");
+    rig.placed();
+    rig.begin("t2", "ours");
+    assert_eq!(uses(&mut rig, "t2", 99), []);
 }

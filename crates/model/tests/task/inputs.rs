@@ -5,7 +5,7 @@ use ostler_model::task::{Cause, IntentState, NotDone, Receipt, TaskSettings, Tas
 use ostler_model::thread::{IfBusy, Update};
 use ostler_model::{Failure, FailureClass, TurnEnd};
 
-use crate::rig::{Rig, deeds, failed, give, interrupted, moves, settled, taken};
+use crate::rig::{Rig, deeds, failed, give, interrupted, moves, refused, settled, taken};
 
 fn working() -> Rig {
     Rig::working(TaskSettings::default())
@@ -36,7 +36,7 @@ fn more_can_be_sent_to_a_task_that_is_over() {
 
     let sent = rig.submit("b", IfBusy::Fail);
     assert_eq!((moves(&sent), deeds(sent)), (vec![TaskState::Queued], vec![Effect::WantPlace]));
-    let placed = rig.step(Signal::Placed);
+    let placed = rig.placed();
     assert_eq!(moves(&placed), [TaskState::Starting]);
     assert_eq!(deeds(placed), [give("b", IfBusy::Queue)]);
     assert!(rig.machine.task().ended_at.is_none());
@@ -107,7 +107,7 @@ fn a_steer_that_is_refused_after_its_turn_does_not_make_the_task_fail() {
     rig.submit("b", IfBusy::Steer);
     rig.end("t1", TurnEnd::Completed);
     let failure = Failure::new(FailureClass::BadRequest, "no");
-    let refused = rig.tell(Update::InputRefused { input: "b".into(), failure });
+    let refused = rig.tell(refused("b", failure));
     assert_eq!(settled(&refused), [("b".into(), refused_as(FailureClass::BadRequest, "no"))]);
     assert_eq!(moves(&refused), [TaskState::Completed]);
 }
@@ -138,7 +138,7 @@ fn an_input_that_codex_refuses_makes_room_for_the_next() {
     let mut rig = Rig::given(TaskSettings::default());
     rig.submit("b", IfBusy::Queue);
     let failure = Failure::new(FailureClass::BadRequest, "no");
-    let refused = rig.tell(Update::InputRefused { input: "a".into(), failure });
+    let refused = rig.tell(refused("a", failure));
     assert_eq!(deeds(refused), [give("b", IfBusy::Queue)]);
     assert_eq!(rig.state(), TaskState::Starting);
 }
@@ -167,9 +167,23 @@ fn a_thread_that_cannot_be_opened_ends_the_task_and_all_that_waits() {
 fn a_place_that_comes_too_late_is_given_back_and_one_that_is_held_is_kept() {
     let mut rig = working();
     // Codex began by itself while the task was in line.
-    assert_eq!(rig.step(Signal::Placed), []);
+    assert_eq!(rig.placed(), []);
     rig.end("t1", TurnEnd::Completed);
-    assert_eq!(rig.step(Signal::Placed), [Effect::LeavePlace]);
+    assert_eq!(rig.placed(), [Effect::LeavePlace]);
+}
+
+/// The place was another's by the time that the task heard of it: with both at work one too many would run.
+#[test]
+fn a_place_that_was_given_back_unseen_is_not_taken_for_the_next_one() {
+    let mut rig = Rig::working(TaskSettings::default());
+    rig.end("t1", TurnEnd::Completed);
+    rig.submit("b", IfBusy::Queue);
+    let stale = Signal::Placed { want: rig.machine.wants() };
+    assert_eq!(deeds(rig.interrupt("i")).last(), Some(&Effect::LeavePlace));
+    assert_eq!(deeds(rig.submit("c", IfBusy::Queue)), [Effect::WantPlace]);
+
+    assert_eq!(rig.step(stale), []);
+    assert_eq!(deeds(rig.placed()), [give("c", IfBusy::Queue)]);
 }
 
 #[test]
@@ -177,12 +191,12 @@ fn a_thread_is_never_opened_twice_at_once() {
     let mut rig = Rig::given(TaskSettings::default());
     rig.step(Signal::ThreadLost);
     let failure = Failure::new(FailureClass::BadRequest, "no");
-    rig.tell(Update::InputRefused { input: "a".into(), failure });
+    rig.tell(refused("a", failure));
     assert_eq!(rig.state(), TaskState::Failed);
 
     // The opening is still under way when somebody wants the thread again.
     assert_eq!(deeds(rig.submit("b", IfBusy::Queue)), [Effect::WantPlace]);
-    assert_eq!(deeds(rig.step(Signal::Placed)), []);
+    assert_eq!(deeds(rig.placed()), []);
     assert_eq!(deeds(rig.step(Signal::Opened)), [give("b", IfBusy::Queue)]);
 }
 

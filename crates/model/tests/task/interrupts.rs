@@ -2,10 +2,12 @@
 
 use ostler_model::task::machine::{Effect, Loaded, Machine, Signal};
 use ostler_model::task::{Cause, IntentState, NotDone, OnCrash, Receipt, TaskSettings, TaskState};
-use ostler_model::thread::{IfBusy, Update};
+use ostler_model::thread::IfBusy;
 use ostler_model::{Failure, FailureClass, TurnEnd};
 
-use crate::rig::{Rig, START, deeds, failed, give, interrupted, moves, settled, task, waiting};
+use crate::rig::{
+    Rig, START, deeds, failed, give, interrupted, moves, refused, settled, task, waiting,
+};
 
 fn too_late() -> IntentState {
     IntentState::NotDone { why: NotDone::TooLate }
@@ -41,7 +43,7 @@ fn while_the_thread_is_opened_it_takes_back_all_that_waits() {
     let loaded = Loaded { intents: vec![waiting("a")], ..Loaded::default() };
     let (machine, _) = Machine::load(START, task(TaskSettings::default()), loaded);
     let mut rig = Rig { machine, now: START };
-    rig.step(Signal::Placed);
+    rig.placed();
     assert_eq!(moves(&rig.interrupt("i")), [TaskState::Cancelled]);
     // The opening comes to its end, and nobody wants it.
     assert!(!rig.machine.is_at_rest());
@@ -65,7 +67,7 @@ fn an_input_that_comes_to_nothing_leaves_nothing_to_interrupt() {
     let mut rig = Rig::given(TaskSettings::default());
     rig.interrupt("i");
     let failure = Failure::new(FailureClass::BadRequest, "no");
-    let refused = rig.tell(Update::InputRefused { input: "a".into(), failure });
+    let refused = rig.tell(refused("a", failure));
     assert_eq!(settled(&refused)[1..], [("i".into(), too_late())]);
     assert_eq!(moves(&refused), [TaskState::Failed]);
 }
@@ -118,4 +120,16 @@ fn one_that_waits_for_the_thread_is_passed_on_when_it_is_open() {
     // One that was passed on before is passed on again: the thread may not have it.
     assert_eq!(rig.step(Signal::ThreadLost), [Effect::Open]);
     assert_eq!(deeds(rig.step(Signal::Opened)), [Effect::Interrupt { by: "ana".to_owned() }]);
+}
+
+#[test]
+fn one_that_comes_after_a_turn_died_while_a_steer_is_in_doubt_ends_the_task() {
+    let mut rig = Rig::working(TaskSettings::default());
+    rig.submit("s", IfBusy::Steer);
+    rig.end("t1", failed(FailureClass::ServerGone));
+    rig.interrupt("i");
+    let gone = rig.tell(refused("s", Failure::new(FailureClass::ServerGone, "it died")));
+    let receipt = Receipt::Interrupted { turn: "t1".into() };
+    assert!(settled(&gone).contains(&("i".into(), IntentState::Done { receipt })), "{gone:?}");
+    assert_eq!(moves(&gone), [TaskState::Cancelled]);
 }

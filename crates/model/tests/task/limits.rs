@@ -1,6 +1,6 @@
 //! A limit parks the task until it has passed, and the task goes on once, with all that waited.
 
-use ostler_model::task::machine::{Effect, Owed, Signal};
+use ostler_model::task::machine::{Effect, MayContinue, Owed, Signal, WhyAsk};
 use ostler_model::task::{Cause, TaskSettings, TaskState};
 use ostler_model::thread::IfBusy;
 use ostler_model::{Failure, FailureClass, TurnEnd};
@@ -36,16 +36,26 @@ fn a_usage_limit_parks_until_the_reset_and_goes_on_once_before_what_waits() {
     assert_eq!(rig.step(Signal::Tick), []);
 
     assert_eq!(rig.owe("ours"), [Effect::WantPlace]);
-    assert_eq!(deeds(rig.step(Signal::Placed)), [give("ours", IfBusy::Queue)]);
+    assert_eq!(deeds(rig.placed()), [give("ours", IfBusy::Queue)]);
     rig.begin("t2", "ours");
     assert_eq!(rig.end("t2", TurnEnd::Completed), [give("b", IfBusy::Queue)]);
 }
 
 #[test]
-fn a_limit_without_a_reset_is_a_failure() {
+fn a_limit_without_a_reset_waits_until_somebody_says_that_it_has_passed() {
     let mut rig = Rig::working(TaskSettings::default());
-    let end = rig.end("t1", failed(FailureClass::UsageLimit { resets_at: None }));
-    assert_eq!(moves(&end), [TaskState::Failed]);
+    let class = FailureClass::UsageLimit { resets_at: None };
+    let end = rig.end("t1", failed(class.clone()));
+    assert_eq!(moves(&end), [TaskState::Parked]);
+    let TurnEnd::Failed { failure } = failed(class) else { unreachable!() };
+    let ask = Effect::AskToContinue(WhyAsk::Limit(failure));
+    assert_eq!(deeds(end), [Effect::LeavePlace, ask]);
+    assert_eq!(rig.machine.wake_at(), None);
+
+    let (answer, by) = (MayContinue::Yes, "ana".to_owned());
+    let woken = rig.step(Signal::MayContinue { answer, by });
+    assert_eq!(moves(&woken), [TaskState::Queued]);
+    assert_eq!(deeds(woken), [Effect::Owe(Owed::AfterPause)]);
 }
 
 #[test]
@@ -67,7 +77,7 @@ fn a_rate_limit_waits_as_long_as_it_says_or_longer_each_time() {
         rig.now = rig.machine.wake_at().unwrap_or_default();
         rig.step(Signal::Tick);
         rig.owe("ours");
-        rig.step(Signal::Placed);
+        rig.placed();
         rig.begin(&format!("t{round}"), "ours");
         rig.end(&format!("t{round}"), unnamed.clone());
         waits.push(rig.machine.wake_at().unwrap_or_default() - rig.now);
@@ -80,7 +90,7 @@ fn again(rig: &mut Rig, round: u32, iterations: u32) -> Vec<TaskState> {
     rig.now = rig.machine.wake_at().unwrap_or_default();
     rig.step(Signal::Tick);
     rig.owe("ours");
-    rig.step(Signal::Placed);
+    rig.placed();
     let turn = format!("t{round}");
     rig.begin(&turn, "ours");
     let reset = FailureClass::UsageLimit { resets_at: Some(rig.now / 1000 + 60) };
@@ -120,7 +130,7 @@ fn a_limit_is_waited_for_over_a_restart() {
         vec![crate::rig::waiting("b"), ostler_model::task::machine::Unsettled::Owed("ours".into())];
     // Ours is the newer one, and goes first all the same.
     assert_eq!(rig.restart(intents), [Effect::WantPlace]);
-    rig.step(Signal::Placed);
+    rig.placed();
     assert_eq!(deeds(rig.step(Signal::Opened)), [give("ours", IfBusy::Queue)]);
 }
 
@@ -132,5 +142,5 @@ fn an_input_that_interrupts_takes_the_place_of_what_was_cut_off() {
     assert_eq!(rig.state(), TaskState::Parked);
     rig.now = WAKE;
     assert_eq!(deeds(rig.step(Signal::Tick)), [Effect::WantPlace]);
-    assert_eq!(deeds(rig.step(Signal::Placed)), [give("b", IfBusy::Queue)]);
+    assert_eq!(deeds(rig.placed()), [give("b", IfBusy::Queue)]);
 }

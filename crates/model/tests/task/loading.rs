@@ -62,7 +62,7 @@ fn an_interrupt_that_was_never_heard_takes_back_what_came_before_it_alone() {
     let nothing = IntentState::Done { receipt: Receipt::Nothing };
     assert_eq!(settled(&loaded), [("i".into(), nothing), ("b".into(), withdrawn)]);
     assert_eq!(moves(&loaded), [TaskState::Cancelled, TaskState::Queued]);
-    rig.step(Signal::Placed);
+    rig.placed();
     assert_eq!(deeds(rig.step(Signal::Opened)), [give("c", IfBusy::Queue)]);
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn task(settings: TaskSettings) -> Task {
         spent: Spent::default(),
         wake_at: None,
         limit_streak: 0,
+        tally: ostler_model::task::Tally::default(),
         created_at: START,
         updated_at: START,
         ended_at: None,
@@ -87,7 +88,7 @@ impl Rig {
             to: TaskState::Starting,
             cause: Cause::Placed,
         };
-        assert_eq!(rig.step(Signal::Placed), [starting, Effect::Open]);
+        assert_eq!(rig.placed(), [starting, Effect::Open]);
         assert_eq!(rig.step(Signal::Opened), [give("a", IfBusy::Queue)]);
         rig
     }
@@ -111,6 +112,12 @@ impl Rig {
         }
         assert_eq!(state, self.state(), "{effects:?}");
         effects
+    }
+
+    /// There is room for what it wants.
+    pub(crate) fn placed(&mut self) -> Vec<Effect> {
+        let want = self.machine.wants();
+        self.step(Signal::Placed { want })
     }
 
     pub(crate) fn tell(&mut self, update: Update) -> Vec<Effect> {
@@ -155,6 +162,10 @@ impl Rig {
 
 pub(crate) fn taken(input: &str, turn: &str) -> Update {
     Update::InputTaken { input: input.into(), turn: turn.into() }
+}
+
+pub(crate) fn refused(input: &str, failure: Failure) -> Update {
+    Update::InputRefused { input: input.into(), failure, may_have_run: false }
 }
 
 pub(crate) fn give(intent: &str, if_busy: IfBusy) -> Effect {

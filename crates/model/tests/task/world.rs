@@ -30,6 +30,10 @@ pub(crate) struct World {
     place: Place,
     is_opening: bool,
     given: HashSet<IntentId>,
+    /// What the thread lost and waits again: what came later may have been given before that was known.
+    lost: HashSet<IntentId>,
+    /// What the thread is to be looked through for.
+    looked_for: Option<Vec<IntentId>>,
     kill: Kill,
 }
 
@@ -44,6 +48,8 @@ struct Stored {
     /// Times that a limit has parked it, and that it went on for that.
     limits: u32,
     continued: u32,
+    /// It has once failed or was cancelled.
+    was_given_up: bool,
 }
 
 #[derive(Clone)]
@@ -96,11 +102,14 @@ impl World {
                 continue_ask: false,
                 limits: 0,
                 continued: 0,
+                was_given_up: false,
             },
             thread: Thread::default(),
             place: Place::None,
             is_opening: false,
             given: HashSet::new(),
+            lost: HashSet::new(),
+            looked_for: None,
             kill: Kill::No,
         }
     }
@@ -126,6 +135,7 @@ impl World {
         self.kill = Kill::No;
         self.place = Place::None;
         self.is_opening = false;
+        self.looked_for = None;
         self.thread.disconnect();
         let unsettled = self.stored.intents.iter().filter(|record| record.state.is_open());
         let intents = unsettled.map(|record| match (record.wish, &record.state) {
@@ -181,10 +191,21 @@ impl World {
                 Effect::Moved { from, to, .. } => {
                     assert_eq!(*from, self.stored.task.state, "a hole in the states");
                     self.stored.task.state = *to;
+                    self.stored.was_given_up |=
+                        matches!(to, TaskState::Failed | TaskState::Cancelled);
                     self.moved(*to);
                 }
                 Effect::Settle { intent, to } => self.settle(intent, to),
+                Effect::GiveBack { intent } => {
+                    let record = self.record(intent);
+                    assert!(!record.state.is_open(), "{intent} waits already");
+                    record.state = IntentState::Pending;
+                    self.given.remove(intent);
+                    self.lost.insert(intent.clone());
+                    self.thread.unknow(intent);
+                }
                 Effect::Give { intent, .. } => {
+                    self.check_is_held(intent);
                     self.record(intent).state = IntentState::Sent { after: None };
                 }
                 Effect::AskToContinue(_) => {
@@ -246,7 +267,11 @@ impl World {
                 self.thread.give(intent, if_busy);
             }
             Effect::Interrupt { by } => self.thread.interrupt(by),
-            Effect::Moved { .. }
+            Effect::LookFor { inputs, .. } => {
+                assert_eq!(self.looked_for.replace(inputs), None, "looked for twice");
+            }
+            Effect::GiveBack { .. }
+            | Effect::Moved { .. }
             | Effect::Settle { .. }
             | Effect::Owe(_)
             | Effect::AskToContinue(_) => {}

@@ -10,7 +10,8 @@ use ostler_model::thread::{
 
 use crate::rig::{
     Rig, asks, began, begins, besides_end, command, command_ask, completed, end, ends, failure, id,
-    message, queued, refused, result, seen, send, started, submit, submitted, taken, view,
+    message, queued, refused, refused_in_doubt, result, seen, send, started, submit, submitted,
+    taken, view,
 };
 
 const SAME: Effect = Effect::Reopen { server: ServerWanted::Same };
@@ -91,7 +92,7 @@ fn an_opening_that_fails_gives_every_input_back() {
     let effects = rig.feed(Signal::ReopenFailed { failure: gone.clone() });
 
     let doubtful = failure(FailureClass::ServerGone, "cannot start; codex may have got this input");
-    assert_eq!(effects, [refused("given", doubtful), refused("waits", gone)]);
+    assert_eq!(effects, [refused_in_doubt("given", doubtful), refused("waits", gone)]);
     assert_eq!(rig.sleeps(), None);
 }
 

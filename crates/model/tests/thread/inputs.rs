@@ -10,8 +10,8 @@ use ostler_model::{Interrupter, TurnEnd};
 
 use crate::rig::{
     Rig, began, besides_end, completed, echo, echo_item, end, ends, failure, interrupt,
-    interrupted, order, queued, refused, result, seen, send, started, stops, submit, submitted,
-    taken, view,
+    interrupted, order, queued, refused, refused_in_doubt, result, seen, send, started, stops,
+    submit, submitted, taken, view,
 };
 
 fn failed(input: &str, why: GiveFailure) -> Signal {
@@ -239,7 +239,7 @@ fn an_order_in_doubt_is_refused_because_nothing_shows_it() {
     let failure = failure(FailureClass::ServerGone, message);
     let idle = view(SeenState::Idle, vec![]);
 
-    assert_eq!(rig.feed(Signal::Looked(Ok(idle))), [refused("review", failure)]);
+    assert_eq!(rig.feed(Signal::Looked(Ok(idle))), [refused_in_doubt("review", failure)]);
 }
 
 #[test]

@@ -55,3 +55,18 @@ proptest! {
         }
     }
 }
+
+/// Found by chance, one in millions; kept, because chance may not come back.
+#[test]
+fn stories_that_once_broke_a_promise_do_so_no_more() {
+    // A review that was interrupted after it had begun an item, and an end of that item that came after a restart.
+    let choices = [
+        53813, 52091, 0, 24563, 0, 4935, 53773, 0, 52098, 0, 21873, 0, 19, 0, 12298, 0, 425, 0,
+        132, 5834, 0, 0, 0, 0, 173, 0, 47213, 0, 1546, 33292, 4284, 19121, 39545, 125, 32055, 0,
+        16425, 37118, 6852, 10578, 410, 0, 6446, 0, 0, 0, 37950, 0, 0, 46972, 0, 0, 62869, 0,
+        36720, 17210, 2767, 19559, 20069, 0, 4917, 16713, 0, 0, 46542, 33025, 4679, 2977, 2309,
+        21604,
+    ];
+    let limits = Limits { on_stall: OnStall::Warn, ..Limits::default() };
+    World::new(Version::V130, limits, Choices::new(choices.to_vec())).play();
+}

@@ -172,7 +172,12 @@ pub(crate) fn taken(input: &str, turn: &str) -> Effect {
 }
 
 pub(crate) fn refused(input: &str, failure: Failure) -> Effect {
-    Effect::Tell(Update::InputRefused { input: input.into(), failure })
+    Effect::Tell(Update::InputRefused { input: input.into(), failure, may_have_run: false })
+}
+
+/// The same of an input that Codex may have.
+pub(crate) fn refused_in_doubt(input: &str, failure: Failure) -> Effect {
+    Effect::Tell(Update::InputRefused { input: input.into(), failure, may_have_run: true })
 }
 
 pub(crate) fn stops(turn: &str) -> Effect {

@@ -8,6 +8,9 @@ use crate::turn::Interrupter;
 /// Who ends a turn at an edge.
 const BUDGET: &str = "the budget";
 
+/// A turn that is silent for long has its time noted so often, in milliseconds: as much may be missing after a crash of ours.
+const NOTE_TIME: u64 = 60_000;
+
 impl Machine {
     /// Each part whose edge is reached grows by what it was at the start.
     pub(super) fn extend_budget(&mut self) {
@@ -40,7 +43,7 @@ impl Machine {
             .spent
             .tokens
             .saturating_add(self.turn_tokens)
-            .saturating_add(self.agents_tokens);
+            .saturating_add(self.agents_tokens());
         let used_ms = self.task.spent.work_ms.saturating_add(self.running_for());
         let Budget { tokens, work_ms, .. } = self.task.budget;
         let edge = match (tokens, work_ms) {
@@ -66,11 +69,11 @@ impl Machine {
         }
     }
 
-    /// Unix milliseconds at which the turn that works reaches the edge of its time.
+    /// Unix milliseconds at which the turn that works reaches the edge of its time, or its time is noted.
     pub(super) fn edge_at(&self) -> Option<i64> {
         let most = self.task.budget.work_ms?;
         let since = self.working_since?;
-        let left = most.saturating_sub(self.task.spent.work_ms);
+        let left = most.saturating_sub(self.task.spent.work_ms).min(NOTE_TIME);
         self.edge.is_none().then(|| since.saturating_add(i64::try_from(left).unwrap_or(i64::MAX)))
     }
 
@@ -86,14 +89,23 @@ impl Machine {
             .or(turns.map(|most| Edge::Turns { used: spent.turns, most }))
     }
 
-    /// The clock runs while a turn works and nobody is waited for.
+    /// The clock runs while a turn works and nobody is waited for. What it shows is noted each time, so that it is in the
+    /// task's row and no process takes it along.
     pub(super) fn keep_time(&mut self) {
-        let runs = self.task.turn.is_some() && self.asks.is_empty();
-        match (runs, self.working_since) {
-            (true, None) => self.working_since = Some(self.now),
-            (false, Some(_)) => self.stop_clock(),
-            _ => {}
+        self.stop_clock();
+        if self.task.turn.is_some() && self.asks.is_empty() {
+            self.working_since = Some(self.now);
         }
+    }
+
+    /// The tokens of this turn's sub-agents.
+    pub(super) fn agents_tokens(&self) -> u64 {
+        self.task.tally.agents.values().copied().fold(0, u64::saturating_add)
+    }
+
+    pub(super) fn forget_tokens(&mut self) {
+        self.turn_tokens = 0;
+        self.task.tally.agents.clear();
     }
 
     pub(super) fn stop_clock(&mut self) {

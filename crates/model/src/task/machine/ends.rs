@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Machine;
 use super::inputs::Rank;
+use super::search::Search;
 use super::signal::{Effect, MayContinue, Owed, WhyAsk};
 use crate::failure::{Failure, FailureClass};
 use crate::task::OnCrash;
@@ -28,20 +29,31 @@ pub(super) struct Ended {
     wanted_by: Option<String>,
 }
 
+impl Ended {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.wanted_by.is_some()
+    }
+}
+
 impl Machine {
     pub(super) fn turn_ended(&mut self, result: TurnResult, out: &mut Vec<Effect>) {
+        let tokens = result.usage.turn.total().saturating_add(self.agents_tokens());
         let spent = &mut self.task.spent;
-        let tokens = result.usage.turn.total().saturating_add(self.agents_tokens);
         spent.tokens = spent.tokens.saturating_add(tokens);
         spent.turns = spent.turns.saturating_add(1);
         self.stop_clock();
-        self.turn_tokens = 0;
-        self.agents_tokens = 0;
+        self.forget_tokens();
         self.task.turn = None;
         self.asks.clear();
         let wanted_by = self.interrupts.last().map(|(_, by)| by.clone());
         self.settle_interrupts(Some(&result), out);
+        if wanted_by.is_none() {
+            self.may_be_overtaken(&result);
+        }
         self.task.last_result = Some(result.clone());
+        if !matches!(self.search, Search::UnderWay(_)) {
+            self.search = Search::NotBegun;
+        }
         self.ended = Some(Ended { result, wanted_by });
         self.go_on_if_settled(out);
     }
@@ -51,13 +63,18 @@ impl Machine {
         if self.is_busy() || !self.task.state.is_at_work() {
             return;
         }
-        self.settle_interrupts(None, out);
         let known = self.ended.take();
         let known = known.or_else(|| {
             let result = self.task.last_result.clone()?;
             Some(Ended { result, wanted_by: None })
         });
+        // Whoever wanted to end what was left of it wanted the turn to end too.
+        let by = self.interrupts.last().map(|(_, by)| by.clone());
+        let known = known.map(|ended| Ended { wanted_by: ended.wanted_by.or(by), ..ended });
+        self.settle_interrupts(known.as_ref().map(|ended| &ended.result), out);
         match known {
+            // Something of an earlier turn may be lost, and then the task is not at its end.
+            Some(ended) if self.looks_back(out) => self.ended = Some(ended),
             Some(ended) => self.conclude(ended, out),
             None => self.next_or(TaskState::Cancelled, Cause::Rejoined, out),
         }
@@ -70,12 +87,12 @@ impl Machine {
         let edge = self.edge.take();
         match result.end {
             TurnEnd::Completed => {
-                self.crashes = 0;
+                self.task.tally.crashes = 0;
                 self.task.limit_streak = 0;
                 self.next_or(TaskState::Completed, Cause::TurnCompleted { turn }, out);
             }
             TurnEnd::Interrupted { by } => {
-                self.crashes = 0;
+                self.task.tally.crashes = 0;
                 // Of an interrupt before our process ended Codex only says that it was one.
                 let is_nobodys = by == Interrupter::Codex;
                 let edge = edge.or_else(|| self.edge_before_turn().filter(|_| is_nobodys));
@@ -105,21 +122,28 @@ impl Machine {
     ) {
         let limit = self.limit_passes_at(&failure);
         let is_crash = failure.class == FailureClass::ServerGone;
-        if let Some(name) = wanted_by.filter(|_| is_crash || limit.is_some()) {
+        let is_endless = failure.class == FailureClass::UsageLimit { resets_at: None };
+        if let Some(name) = wanted_by.filter(|_| is_crash || is_endless || limit.is_some()) {
             // It has ended, which is all that they wanted.
             let by = Interrupter::Caller { name };
             return self.next_or(TaskState::Cancelled, Cause::Interrupted { by }, out);
         }
         if let Some(until) = limit {
-            self.crashes = 0;
+            self.task.tally.crashes = 0;
             return self.wait_for_limit(failure, until, did_work, out);
+        }
+        if is_endless {
+            // Nobody knows when it passes, or whether it does; the person who can look says when to go on.
+            self.task.tally.crashes = 0;
+            let cause = Cause::TurnFailed { failure: failure.clone() };
+            return self.pause(WhyAsk::Limit(failure), cause, out);
         }
         if !is_crash {
             return self.end(TaskState::Failed, Cause::TurnFailed { failure }, out);
         }
-        self.crashes = self.crashes.saturating_add(1);
+        self.count_crash();
         match self.task.settings.on_crash {
-            OnCrash::Continue if self.crashes <= self.task.settings.crash_limit => {
+            OnCrash::Continue if self.task.tally.crashes <= self.task.settings.crash_limit => {
                 self.shift(TaskState::Recovering, Cause::ServerLost { failure }, out);
                 self.take_up(Owed::AfterCrash, out);
             }
@@ -129,6 +153,10 @@ impl Machine {
             }
             _ => self.end(TaskState::Failed, Cause::TurnFailed { failure }, out),
         }
+    }
+
+    pub(super) fn count_crash(&mut self) {
+        self.task.tally.crashes = self.task.tally.crashes.saturating_add(1);
     }
 
     fn wait_for_limit(
@@ -170,7 +198,7 @@ impl Machine {
         }
         match answer {
             MayContinue::Yes => {
-                self.crashes = 0;
+                self.task.tally.crashes = 0;
                 self.extend_budget();
                 self.shift(TaskState::Queued, Cause::GoesOn { by }, out);
                 match self.was_cut_off() {
@@ -188,7 +216,10 @@ impl Machine {
         let is_ours = match &result.end {
             TurnEnd::Completed => false,
             TurnEnd::Interrupted { by } => self.is_for_the_budget(by),
-            TurnEnd::Failed { failure } => failure.class == FailureClass::ServerGone,
+            TurnEnd::Failed { failure } => matches!(
+                failure.class,
+                FailureClass::ServerGone | FailureClass::UsageLimit { resets_at: None }
+            ),
         };
         is_ours || self.queue.is_empty()
     }
@@ -227,6 +258,10 @@ impl Machine {
     pub(super) fn end(&mut self, state: TaskState, cause: Cause, out: &mut Vec<Effect>) {
         self.asks.clear();
         self.ended = None;
+        if state == TaskState::Cancelled {
+            // Nobody wants it any more.
+            self.task.tally.overtaken.clear();
+        }
         self.task.wake_at = None;
         self.task.ended_at = Some(self.now);
         self.leave_undone(&cause, out);

@@ -103,6 +103,7 @@ impl Machine {
         match (self.place, self.phase) {
             (Place::None, _) => {
                 self.place = Place::Wanted;
+                self.wants = self.wants.saturating_add(1);
                 out.push(Effect::WantPlace);
             }
             (Place::Wanted, _) => {}
@@ -114,6 +115,9 @@ impl Machine {
             }
             (Place::Held, Phase::Open) => {
                 self.start(out);
+                if self.must_search(out) {
+                    return;
+                }
                 if let Some(waiting) = self.queue.pop_front() {
                     self.give(waiting.intent, IfBusy::Queue, out);
                 }
@@ -159,12 +163,21 @@ impl Machine {
         true
     }
 
-    pub(super) fn refused(&mut self, intent: IntentId, failure: Failure, out: &mut Vec<Effect>) {
+    pub(super) fn refused(
+        &mut self,
+        intent: IntentId,
+        failure: Failure,
+        may_have_run: bool,
+        out: &mut Vec<Effect>,
+    ) {
         if self.may_give_again(&intent, &failure) {
             return self.give_again(failure, out);
         }
-        let why = NotDone::Refused { failure: failure.clone() };
-        if !self.settle_given(intent, IntentState::NotDone { why }, out) || self.is_busy() {
+        let to = match may_have_run {
+            true => IntentState::Unknown { why: failure.message.clone() },
+            false => IntentState::NotDone { why: NotDone::Refused { failure: failure.clone() } },
+        };
+        if !self.settle_given(intent, to, out) || self.is_busy() {
             return;
         }
         if self.ended.is_some() {
@@ -178,15 +191,16 @@ impl Machine {
     }
 
     /// An app-server that died with an input in its hands may have begun with it or not. That is looked for when the thread
-    /// is open again, so the input stays given.
+    /// is open again, so the input stays given. So it is with one that was on its way into a turn which has ended since,
+    /// unless somebody wanted that turn to end.
     fn may_give_again(&self, intent: &IntentId, failure: &Failure) -> bool {
         failure.class == FailureClass::ServerGone
             && self.given.contains(intent)
             && self.task.turn.is_none()
-            && self.ended.is_none()
+            && self.ended.as_ref().is_none_or(|ended| !ended.is_wanted())
             && self.interrupts.is_empty()
             && self.task.settings.on_crash == OnCrash::Continue
-            && self.crashes < self.task.settings.crash_limit
+            && self.task.tally.crashes < self.task.settings.crash_limit
     }
 
     fn give_again(&mut self, failure: Failure, out: &mut Vec<Effect>) {
@@ -194,7 +208,7 @@ impl Machine {
             // It is being looked for already, with another one.
             return;
         }
-        self.crashes = self.crashes.saturating_add(1);
+        self.count_crash();
         self.shift(TaskState::Recovering, Cause::ServerLost { failure }, out);
         self.thread_lost(out);
     }

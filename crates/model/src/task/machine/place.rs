@@ -1,6 +1,7 @@
 //! The task's share of what may run at once, and whether its thread is open.
 
 use super::Machine;
+use super::search::Search;
 use super::signal::Effect;
 use crate::failure::Failure;
 use crate::task::intent::IntentState;
@@ -22,11 +23,19 @@ pub(super) enum Place {
 }
 
 impl Machine {
-    pub(super) fn placed(&mut self, out: &mut Vec<Effect>) {
+    /// How often it has wanted a place since it was loaded. A place is given for one want: the word of it may be on its way
+    /// while the task gives the place back and wants another, and must not be taken for that one.
+    pub fn wants(&self) -> u64 {
+        self.wants
+    }
+
+    pub(super) fn placed(&mut self, want: u64, out: &mut Vec<Effect>) {
         match self.place {
             Place::None => out.push(Effect::LeavePlace),
             // It began to run by itself meanwhile, and is counted.
             Place::Held => {}
+            // That place was given back before we heard of it, and may be another's now.
+            Place::Wanted if want != self.wants => {}
             Place::Wanted => {
                 self.place = Place::Held;
                 self.go_on(out);
@@ -52,6 +61,7 @@ impl Machine {
 
     pub(super) fn opened(&mut self, out: &mut Vec<Effect>) {
         self.phase = Phase::Open;
+        self.search = Search::NotBegun;
         match self.place {
             // Nobody wants it any more, or not yet.
             Place::None | Place::Wanted => return,
@@ -70,6 +80,7 @@ impl Machine {
         }
         self.settle_interrupts(None, out);
         match self.queue.is_empty() {
+            true if self.is_at_an_end_in_doubt() => self.go_on_if_settled(out),
             // It was between two states when our process ended, and has nothing left to do.
             true => self.end(TaskState::Cancelled, Cause::Rejoined, out),
             false => self.go_on(out),
@@ -96,7 +107,7 @@ impl Machine {
     /// The thread is open no more, and we did not close it.
     pub(super) fn thread_lost(&mut self, out: &mut Vec<Effect>) {
         self.phase = Phase::Closed;
-        if !self.is_busy() {
+        if !self.is_busy() && !self.is_at_an_end_in_doubt() {
             return self.go_on(out);
         }
         self.keep_place(out);

@@ -1,7 +1,7 @@
 //! What can happen to a task, and what is to be done about it.
 
 use crate::failure::Failure;
-use crate::id::{AskId, IntentId};
+use crate::id::{AskId, IntentId, ThreadId, TurnId};
 use crate::task::Edge;
 use crate::task::intent::IntentState;
 use crate::task::state::{Cause, TaskState};
@@ -18,14 +18,23 @@ pub enum Signal {
         intent: IntentId,
         by: String,
     },
-    /// There is room.
-    Placed,
+    /// There is room, for the want of this number; see [`Machine::wants`](super::Machine::wants).
+    Placed {
+        want: u64,
+    },
     Opened,
     OpenFailed {
         failure: Failure,
     },
     /// The thread is no longer driven, and nobody closed it.
     ThreadLost,
+    /// The thread was looked through; these inputs it does not hold.
+    Looked {
+        missing: Vec<IntentId>,
+    },
+    LookFailed {
+        failure: Failure,
+    },
     Told(Box<Update>),
     /// An ask for people is open.
     Asked {
@@ -41,8 +50,9 @@ pub enum Signal {
         answer: MayContinue,
         by: String,
     },
-    /// The tokens that sub-agents have used in this turn so far.
-    AgentsUsed {
+    /// The tokens that a sub-agent has used in its turn so far.
+    AgentUsed {
+        agent: ThreadId,
         tokens: u64,
     },
     Tick,
@@ -87,6 +97,15 @@ pub enum Effect {
     Interrupt {
         by: String,
     },
+    /// See whether the thread holds these inputs, of which it was said that it took them in this turn.
+    LookFor {
+        turn: TurnId,
+        inputs: Vec<IntentId>,
+    },
+    /// An input that was taken waits again, because the thread has lost it.
+    GiveBack {
+        intent: IntentId,
+    },
     /// Write an input of our own down, and submit it ahead of what waits.
     Owe(Owed),
     /// Ask whether the task shall go on.
@@ -126,4 +145,6 @@ impl Owed {
 pub enum WhyAsk {
     Crash(Failure),
     Budget(Edge),
+    /// A limit of the account that does not say when it passes.
+    Limit(Failure),
 }

@@ -22,6 +22,7 @@ impl World {
             11 => self.lose_thread(more),
             12..=14 => self.begin(more),
             15 => self.thread.take_steer(),
+            16 if more.is_multiple_of(3) => self.give_back_all(more),
             16 => self.thread.refuse(),
             17 => self.thread.work(u64::from(more)),
             18 => self.thread.end(TurnEnd::Completed, 1),
@@ -29,9 +30,11 @@ impl World {
                 let by = Interrupter::Codex;
                 self.thread.end(TurnEnd::Interrupted { by }, 0);
             }
+            20 if more.is_multiple_of(3) => self.thread.die_and_forget(),
             20 => self.thread.fail(FailureClass::ServerGone, u32::from(more % 2)),
             21 => self.reach_limit(more),
             22 => self.thread.fail(FailureClass::Auth, 0),
+            23..=26 if more.is_multiple_of(3) => self.look(more),
             23..=26 => self.tell(),
             27 => self.ask_or_answer(more),
             28 => self.answer_continue(more),
@@ -47,6 +50,8 @@ impl World {
             self.open();
         } else if self.place == Place::InLine {
             self.serve_line();
+        } else if self.looked_for.is_some() {
+            self.look(1);
         } else if self.thread.has_untold() && self.thread.is_open() {
             self.tell();
         } else if self.thread.is_open() && self.thread.turn().is_some() {
@@ -77,7 +82,8 @@ impl World {
     fn serve_line(&mut self) {
         if self.place == Place::InLine {
             self.place = Place::Running;
-            self.step(Signal::Placed);
+            let want = self.machine.wants();
+            self.step(Signal::Placed { want });
         }
     }
 
@@ -105,10 +111,34 @@ impl World {
         self.step(Signal::OpenFailed { failure });
     }
 
+    /// The thread is looked through, or cannot be.
+    fn look(&mut self, more: u8) {
+        let Some(inputs) = self.looked_for.take() else { return };
+        if more.is_multiple_of(9) {
+            self.thread.disconnect();
+            let failure = Failure::new(FailureClass::ServerGone, "it died");
+            self.step(Signal::LookFailed { failure });
+            if !self.is_opening {
+                self.step(Signal::ThreadLost);
+            }
+            return;
+        }
+        let missing = inputs.into_iter().filter(|intent| !self.thread.holds(intent)).collect();
+        self.step(Signal::Looked { missing });
+    }
+
     fn lose_thread(&mut self, more: u8) {
         if self.thread.is_open() && more.is_multiple_of(2) {
             self.thread.disconnect();
+            self.looked_for = None;
             self.step(Signal::ThreadLost);
+        }
+    }
+
+    /// The thread gives back what is not proven.
+    fn give_back_all(&mut self, more: u8) {
+        if self.thread.is_open() {
+            self.thread.give_back_all(more.is_multiple_of(2));
         }
     }
 
@@ -132,13 +162,30 @@ impl World {
         let Some(update) = self.thread.tell() else { return };
         let has_ended = matches!(update, Update::TurnEnded { .. });
         let was_parked = self.stored.task.state == TaskState::Parked;
-        self.step(Signal::Told(Box::new(update)));
+        match update {
+            Update::InputRefused { may_have_run: true, .. } => self.hear_given_back(update),
+            _ => self.step(Signal::Told(Box::new(update))),
+        }
         let is_waiting = self.stored.task.wake_at.is_some();
         self.stored.limits += u32::from(!was_parked && is_waiting);
         if has_ended {
             for ask in std::mem::take(&mut self.stored.asks).into_keys() {
                 self.step(Signal::AskGone { ask });
             }
+        }
+    }
+
+    /// The thread is of no use any more.
+    fn hear_given_back(&mut self, update: Update) {
+        if self.kill == Kill::BeforeWriting {
+            return self.restart();
+        }
+        self.thread.disconnect();
+        self.looked_for = None;
+        self.step(Signal::Told(Box::new(update)));
+        if !self.is_opening && !self.thread.is_open() {
+            self.looked_for = None;
+            self.step(Signal::ThreadLost);
         }
     }
 
@@ -184,6 +231,7 @@ impl World {
     /// A task that is at rest need not be loaded.
     fn unload(&mut self) {
         if self.machine.is_at_rest() && !self.thread.has_untold() {
+            self.looked_for = None;
             self.thread.disconnect();
             self.machine.unloaded();
         }

@@ -22,6 +22,10 @@ pub(super) struct Thread {
     used: u64,
     turns: u32,
     interrupt: Option<Interrupter>,
+    /// What the turn that runs has taken.
+    taken: Vec<IntentId>,
+    /// What the file of the thread holds.
+    held: HashSet<IntentId>,
 }
 
 impl Thread {
@@ -49,6 +53,11 @@ impl Thread {
     pub(super) fn disconnect(&mut self) {
         self.is_open = false;
         self.told = self.written;
+        // Another thread of ours knows nothing of what this one gave back, and looks for it.
+        let is_word =
+            |update: &Update| !matches!(update, Update::InputRefused { may_have_run: true, .. });
+        let untold = self.log.split_off(self.written);
+        self.log.extend(untold.into_iter().filter(is_word));
         if self.interrupt.is_some() {
             self.interrupt = Some(Interrupter::Codex);
         }
@@ -58,13 +67,18 @@ impl Thread {
     pub(super) fn open(&mut self, sent: Vec<IntentId>) {
         self.is_open = true;
         for intent in sent {
+            let is_found = self.holds(&intent) && !self.known.contains(&intent);
             self.give(intent, IfBusy::Queue);
+            if is_found {
+                self.take(self.inputs.len() - 1);
+            }
         }
     }
 
     /// It cannot be opened, and nothing of it is heard any more.
     pub(super) fn lose_all(&mut self) {
         self.inputs.clear();
+        self.taken.clear();
         self.turn = None;
         self.log.truncate(self.written);
         self.told = self.written;
@@ -110,7 +124,29 @@ impl Thread {
     pub(super) fn take(&mut self, at: usize) {
         let Some(turn) = self.last_turn.clone().filter(|_| at < self.inputs.len()) else { return };
         let (intent, _) = self.inputs.remove(at);
+        self.held.insert(intent.clone());
+        if self.turn.is_some() {
+            self.taken.push(intent.clone());
+        }
         self.log.push(Update::InputTaken { input: intent.as_str().into(), turn });
+    }
+
+    pub(super) fn holds(&self, intent: &IntentId) -> bool {
+        self.held.contains(intent)
+    }
+
+    /// It may be given once more, because it is not there.
+    pub(super) fn unknow(&mut self, intent: &IntentId) {
+        assert!(!self.holds(intent), "{intent} is there");
+        self.known.remove(intent);
+    }
+
+    /// The app-server dies before it has written down what it took.
+    pub(super) fn die_and_forget(&mut self) {
+        for intent in &self.taken {
+            self.held.remove(intent);
+        }
+        self.fail(FailureClass::ServerGone, 0);
     }
 
     /// The oldest steer that is not proven.
@@ -125,7 +161,22 @@ impl Thread {
         if self.turn.is_none() && !self.inputs.is_empty() {
             let (intent, _) = self.inputs.remove(0);
             let failure = Failure::new(FailureClass::BadRequest, "no");
-            self.log.push(Update::InputRefused { input: intent.as_str().into(), failure });
+            let input = intent.as_str().into();
+            self.log.push(Update::InputRefused { input, failure, may_have_run: false });
+        }
+    }
+
+    /// Its app-server is gone and no other can be had: what is not proven is given back, and Codex may have it or not.
+    pub(super) fn give_back_all(&mut self, has_them: bool) {
+        self.fail(FailureClass::ServerGone, 0);
+        for (intent, _) in std::mem::take(&mut self.inputs) {
+            let input = intent.as_str().into();
+            let failure = Failure::new(FailureClass::ServerGone, "it died");
+            self.log.push(Update::InputRefused { input, failure, may_have_run: true });
+            self.known.remove(&intent);
+            if has_them && self.last_turn.is_some() {
+                self.held.insert(intent);
+            }
         }
     }
 
@@ -145,6 +196,8 @@ impl Thread {
         let mut result = result(turn.as_str(), end);
         result.usage = tokens(self.used);
         result.tool_iterations = iterations;
+        result.inputs =
+            std::mem::take(&mut self.taken).iter().map(|it| it.as_str().into()).collect();
         self.log.push(Update::TurnEnded { result: Box::new(result) });
     }
 

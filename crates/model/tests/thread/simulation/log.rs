@@ -54,7 +54,8 @@ pub(crate) struct Log {
     /// Inputs that were sent; true for those that Codex echoes.
     sent: BTreeMap<InputId, bool>,
     taken: BTreeMap<InputId, TurnId>,
-    refused: BTreeMap<InputId, String>,
+    /// With whether Codex may have it.
+    refused: BTreeMap<InputId, bool>,
     submitted: Option<InputId>,
     interrupted: BTreeSet<TurnId>,
     /// When the running turn was interrupted.
@@ -160,9 +161,9 @@ impl Log {
                 self.submit_answered(input);
                 self.taken.insert(input.clone(), turn.clone());
             }
-            Update::InputRefused { input, failure } => {
+            Update::InputRefused { input, may_have_run, .. } => {
                 self.owes(input);
-                self.refused.insert(input.clone(), failure.message.clone());
+                self.refused.insert(input.clone(), *may_have_run);
             }
             _ => {}
         }
@@ -197,9 +198,9 @@ impl Log {
                     assert!(self.ended.contains(turn), "{input} is in {turn}, which is not told");
                     assert!(!is_echoed || truth.has(input), "{input} is told as taken, and lost");
                 }
-                (_, Some(message)) => {
-                    let is_doubtful = message.contains("may ");
-                    assert!(is_doubtful || !truth.has(input), "{input} refused, and codex has it");
+                (_, Some(may_have_run)) => {
+                    let is_true = *may_have_run || !truth.has(input);
+                    assert!(is_true, "{input} refused, and codex has it");
                 }
                 (None, None) => {}
             }
