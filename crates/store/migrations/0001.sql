@@ -77,17 +77,6 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_of_state ON events (task, seq) WHERE name = 'state';
 
--- Raw lines as they came, many to a row, compressed with zstd.
-CREATE TABLE wire (
-    place INTEGER PRIMARY KEY,
-    task INTEGER NOT NULL,
-    after_seq INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    lines BLOB NOT NULL
-) STRICT;
-CREATE INDEX wire_of_task ON wire (task);
-
 -- Pieces of the text of items that have not ended, in the order they came.
 CREATE TABLE partials (
     place INTEGER PRIMARY KEY,
@@ -116,19 +105,14 @@ CREATE TABLE asks (
     place INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     task INTEGER NOT NULL,
-    state TEXT NOT NULL,
     -- Somebody may still decide.
     is_undecided INTEGER NOT NULL,
-    is_closed INTEGER NOT NULL,
-    digest TEXT NOT NULL,
     body TEXT NOT NULL,
     -- The decision with its secrets, which `body` does not have; only until the ask is closed.
     secret TEXT
 ) STRICT;
 CREATE INDEX asks_of_task ON asks (task);
 CREATE INDEX asks_undecided ON asks (is_undecided) WHERE is_undecided = 1;
-CREATE INDEX asks_unclosed ON asks (is_closed) WHERE is_closed = 0;
-CREATE INDEX asks_by_digest ON asks (task, digest) WHERE is_closed = 0;
 
 CREATE TABLE turns (
     place INTEGER PRIMARY KEY,
@@ -159,8 +143,9 @@ CREATE TABLE messages (
     place INTEGER PRIMARY KEY,
     task INTEGER NOT NULL,
     turn TEXT NOT NULL,
+    part INTEGER NOT NULL,
     body TEXT NOT NULL,
-    UNIQUE (task, turn)
+    UNIQUE (task, turn, part)
 ) STRICT;
 CREATE INDEX messages_of_task ON messages (task);
 
@@ -194,4 +179,11 @@ CREATE TABLE home_pins (
 -- Tasks that are gone and whose log has still to be cleared away.
 CREATE TABLE leftovers (
     task INTEGER PRIMARY KEY
+) STRICT;
+
+-- Tokens and logins of the server. The secrets themselves are nowhere.
+CREATE TABLE keys (
+    id TEXT PRIMARY KEY,
+    digest TEXT NOT NULL UNIQUE,
+    body TEXT NOT NULL
 ) STRICT;

@@ -1,8 +1,11 @@
 //! What is written: effects as data. A batch is written whole or not at all.
 
 use ostler_model::item::ItemEnd;
-use ostler_model::task::{AskRecord, AskState, DecisionRecord, Intent, Partial};
-use ostler_model::{AskId, Event, Item, ItemId, Message, RuleId, Task, TaskId, TurnId, TurnResult};
+use ostler_model::task::{AskClosed, AskRecord, AskState, DecisionRecord, Intent, Partial};
+use ostler_model::{
+    AskId, DeliveryId, Event, Item, ItemId, Message, Notification, RuleId, Task, TaskId, TurnId,
+    TurnResult,
+};
 use serde::{Deserialize, Serialize};
 
 /// Writes that belong together, done in this order.
@@ -34,6 +37,23 @@ pub enum Write {
         decision: Box<DecisionRecord>,
         then: AskState,
     },
+    /// A new question of a host agent. If its owner has used the key before, nothing of the batch is written.
+    HostAsk(Box<HostAskRow>),
+    /// The first answer wins: if the ask takes no decision any more, nothing of the batch is written.
+    DecideHost {
+        ask: AskId,
+        decision: Box<DecisionRecord>,
+    },
+    /// If it is decided or closed already, nothing of the batch is written.
+    CloseHost {
+        ask: AskId,
+        how: AskClosed,
+    },
+    /// An agent tried to decide. Of one ask a few are kept.
+    HostAttempt {
+        ask: AskId,
+        attempt: Attempt,
+    },
     /// New or anew, by its task and turn.
     Turn(TurnRow),
     /// New or anew, by its task, turn and the item's id.
@@ -44,10 +64,12 @@ pub enum Write {
         item: Box<Item>,
         how: ItemEnd,
     },
-    /// All messages of a turn anew.
+    /// A part of the messages of a turn anew; the parts behind it are gone. A long turn is never in memory as a whole.
     Messages {
         task: TaskId,
         turn: TurnId,
+        /// From 0.
+        part: u32,
         messages: Vec<Message>,
     },
     /// Its text is added to what is there of the item.
@@ -66,12 +88,6 @@ pub enum Write {
         task: TaskId,
         turn: TurnId,
     },
-    /// Raw lines of Codex, each with its line break. They stand after the newest event of this moment.
-    Wire {
-        task: TaskId,
-        at: i64,
-        lines: Vec<u8>,
-    },
     Rule(RuleRow),
     RuleGone(RuleId),
     RuleUsed {
@@ -88,6 +104,34 @@ pub enum Write {
     HomePin {
         codex_home: String,
         version: String,
+    },
+    /// A new key by which somebody is let in.
+    Key(KeyRow),
+    /// The same key anew, if it still counts: what was removed does not come back.
+    KeyUsed(KeyRow),
+    KeyGone {
+        id: String,
+    },
+    /// Somebody is to be told. If it is there already by its id, that one counts.
+    Notification(Box<Notification>),
+    /// As it stands after an attempt. What is gone or settled meanwhile stays as it is.
+    NotificationTried(Box<Notification>),
+    /// Somebody wants it sent again. One that is about to be sent stays as it is.
+    ReplayNotification {
+        id: DeliveryId,
+        /// Unix milliseconds.
+        at: i64,
+    },
+    /// Somebody has looked at all up to this place, or at those of one task.
+    NotificationsRead {
+        up_to: i64,
+        task: Option<TaskId>,
+    },
+    /// Whoever started the task was told of this end. Of another's task, or if it went on meanwhile, nothing is written.
+    EndTold {
+        task: TaskId,
+        started_by: String,
+        ended_at: i64,
     },
     /// The task and all that belongs to it.
     RemoveTask(TaskId),
@@ -113,6 +157,29 @@ pub struct TurnRow {
     pub result: Option<Box<TurnResult>>,
 }
 
+/// A question of a host agent's own tool. `ask.task` is its owner, which is no task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostAskRow {
+    pub ask: AskRecord,
+    /// By which its owner knows it.
+    pub key: String,
+    pub cwd: String,
+    /// Who opened it.
+    pub by: String,
+    /// Agents that tried to decide it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
+}
+
+/// An agent tried to decide, and was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub who: String,
+    pub why: String,
+    /// Unix milliseconds.
+    pub at: i64,
+}
+
 /// A rule of the policy. What it says is the policy's own matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleRow {
@@ -120,6 +187,15 @@ pub struct RuleRow {
     pub json: String,
     /// Unix milliseconds.
     pub expires_at: Option<i64>,
+}
+
+/// A token or a login. What it is good for is the server's own matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRow {
+    pub id: String,
+    /// Of the secret, which is not kept.
+    pub digest: String,
+    pub json: String,
 }
 
 /// An app-server that we started, so that it is found again.

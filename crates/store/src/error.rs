@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ostler_model::{AskId, TaskId};
+use ostler_model::{AskId, DeliveryId, TaskId};
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
@@ -13,6 +13,8 @@ pub enum StoreError {
     NoTask(TaskId),
     #[error("there is no ask {0}")]
     NoAsk(AskId),
+    #[error("there is no notification {0}")]
+    NoNotification(DeliveryId),
     #[error("task {0} is there already")]
     TaskIdTaken(TaskId),
     /// Ids of asks are short, so two tasks can come to the same one. Choose another.
@@ -72,10 +74,24 @@ impl StoreError {
             self,
             Self::NoTask(_)
                 | Self::NoAsk(_)
+                | Self::NoNotification(_)
                 | Self::TaskIdTaken(_)
                 | Self::AskIdTaken(_)
                 | Self::KeyReused { .. }
                 | Self::Unreadable { .. }
+        )
+    }
+
+    /// Nothing can be read or written here any more. After anything else, what comes next may well succeed.
+    pub fn ends_the_store(&self) -> bool {
+        matches!(
+            self,
+            Self::Fenced
+                | Self::Corrupt { .. }
+                | Self::NotADatabase { .. }
+                | Self::Foreign { .. }
+                | Self::Newer { .. }
+                | Self::Closed
         )
     }
 
@@ -113,6 +129,7 @@ impl StoreError {
     pub(crate) fn about(mut self, file: &std::path::Path) -> Self {
         if let Self::Corrupt { path, .. }
         | Self::NotADatabase { path }
+        | Self::Newer { path, .. }
         | Self::NoAccess { path, .. } = &mut self
         {
             file.clone_into(path);

@@ -1,12 +1,15 @@
-//! What we remember: tasks, their logs, asks, intents, rules, app-servers. SQL stops here.
+//! What we remember: tasks, their logs, asks, intents, who is told what, rules, app-servers. SQL stops here.
 //!
 //! One thread writes and shares each sync of the disk among all who wait for it; a few threads read beside it and are never held
 //! up. This room never decides anything and has no clock: what is written, when it happened and who may write comes in as data.
+//!
+//! Conversations of the host agent are in a database of their own ([`Conversations`]), which several processes write at once.
 //!
 //! Start reading at [`Write`] for what can be written, at [`Store`] for how, at `migrations/0001.sql` for where it goes.
 
 mod batch;
 mod check;
+pub mod conversations;
 mod error;
 mod job;
 mod open;
@@ -20,13 +23,17 @@ mod sweep;
 mod write;
 mod writer;
 
-pub use batch::{AppServerRow, Batch, Committed, RuleRow, Seqs, StartKey, TurnRow, Write};
-pub use check::quick_check;
+pub use batch::{
+    AppServerRow, Attempt, Batch, Committed, HostAskRow, KeyRow, RuleRow, Seqs, StartKey, TurnRow,
+    Write,
+};
+pub use check::{Sound, quick_check, quick_check_conversations};
+pub use conversations::Conversations;
 pub use error::StoreError;
 pub use open::StoreSettings;
 pub use read::{
-    Counts, Cursor, LoggedEvent, NotACursor, Page, Queued, RuleUse, Sizes, StoredItem, TableSize,
-    TaskFilter, TurnMessages, WireChunk,
+    Counts, Cursor, LogPage, LoggedEvent, NotACursor, NotificationFilter, NotificationPage, Page,
+    Queued, RuleUse, Sizes, StoredItem, TableSize, TaskFilter, TurnMessages,
 };
 pub use store::{Health, Store};
 pub use sweep::{Retention, SweepReport};

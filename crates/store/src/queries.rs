@@ -2,21 +2,27 @@
 
 use rusqlite::{CachedStatement, Connection};
 
-use crate::{StoreError, read, secrets, sweep, write};
+use crate::{StoreError, conversations, read, secrets, sweep, write};
 
 /// All of them, with the tables of each module together.
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {
-    let lists: [&[&str]; 13] = [
+    let lists: [&[&str]; 19] = [
         write::tasks::SQL,
         write::log::SQL,
         write::asks::SQL,
+        write::host_asks::SQL,
         write::turns::SQL,
+        write::keys::SQL,
+        write::notifications::SQL,
         write::rest::SQL,
         read::tasks::SQL,
         read::list::SQL,
         read::log::SQL,
         read::asks::SQL,
+        read::host_asks::SQL,
         read::turns::SQL,
+        read::keys::SQL,
+        read::notifications::SQL,
         read::rest::SQL,
         secrets::SQL,
         sweep::SQL,
@@ -29,7 +35,10 @@ pub(crate) fn prepare<'c>(
     connection: &'c Connection,
     sql: &'static str,
 ) -> Result<CachedStatement<'c>, StoreError> {
-    debug_assert!(all().any(|known| known == sql), "not in the list of its module: {sql}");
+    debug_assert!(
+        all().chain(conversations::all_sql()).any(|known| known == sql),
+        "not in the list of its module: {sql}"
+    );
     Ok(connection.prepare_cached(sql)?)
 }
 

@@ -1,14 +1,18 @@
 //! What can be asked of the store. Each question sees one moment, and none is held up by the writer.
 
 pub(crate) mod asks;
+pub(crate) mod host_asks;
+pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod notifications;
 pub(crate) mod rest;
 pub(crate) mod tasks;
 pub(crate) mod turns;
 
 pub use list::{Cursor, NotACursor, Page, TaskFilter};
-pub use log::{LoggedEvent, WireChunk};
+pub use log::{LogPage, LoggedEvent};
+pub use notifications::{NotificationFilter, NotificationPage};
 pub use rest::{RuleUse, Sizes, TableSize};
 pub use tasks::{Counts, Queued};
 pub use turns::{StoredItem, TurnMessages};

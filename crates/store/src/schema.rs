@@ -6,17 +6,38 @@
 //! The number is also the version of the JSON bodies: a change of a stored type that an older program could not read comes with
 //! a migration, an empty one if need be, so that the older program refuses the database instead of stumbling over a row.
 
+use std::path::{Path, PathBuf};
+
 use rusqlite::Connection;
 
 use crate::StoreError;
 
-/// "Ostl", by which our databases are known among all others (`file` shows it).
-pub(crate) const APPLICATION_ID: i64 = 0x4f73_746c;
+/// A kind of database: whose it is, and every layout it ever had.
+pub(crate) struct Layouts {
+    /// By which our databases are known among all others (`file` shows it).
+    application_id: i64,
+    migrations: &'static [&'static str],
+}
 
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001.sql")];
+/// "Ostl": the tasks and all that belongs to them.
+pub(crate) const TASKS: Layouts = Layouts {
+    application_id: 0x4f73_746c,
+    migrations: &[
+        include_str!("../migrations/0001.sql"),
+        include_str!("../migrations/0002.sql"),
+        include_str!("../migrations/0003.sql"),
+        include_str!("../migrations/0004.sql"),
+    ],
+};
 
-/// The layout that this program writes.
-pub(crate) const LAYOUT: i64 = MIGRATIONS.len().cast_signed() as i64;
+/// "Oscn": the host agent's conversations.
+pub(crate) const CONVERSATIONS: Layouts = Layouts {
+    application_id: 0x4f73_636e,
+    migrations: &[
+        include_str!("../migrations/conversations/0001.sql"),
+        include_str!("../migrations/conversations/0002.sql"),
+    ],
+};
 
 /// What stands in the head of a database file.
 pub(crate) struct Head {
@@ -35,13 +56,48 @@ pub(crate) fn head(connection: &Connection) -> Result<Head, StoreError> {
     })
 }
 
-/// Inside a transaction: all of it, or none.
-pub(crate) fn migrate(connection: &Connection, from: i64) -> Result<(), StoreError> {
-    let done = usize::try_from(from).unwrap_or(0);
-    for migration in MIGRATIONS.iter().skip(done) {
-        connection.execute_batch(migration)?;
+impl Layouts {
+    /// The layout that this program writes.
+    pub(crate) fn newest(&self) -> i64 {
+        i64::try_from(self.migrations.len()).unwrap_or(i64::MAX)
     }
-    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", LAYOUT)?;
-    Ok(())
+
+    /// Refuses what is not ours and what we could not read. A database without anything in it becomes ours.
+    pub(crate) fn admit(&self, head: &Head, path: &Path) -> Result<(), StoreError> {
+        let is_new = head.application_id == 0 && head.layout == 0 && head.is_empty;
+        if is_new { Ok(()) } else { self.recognize(head, path) }
+    }
+
+    /// Refuses what is not ours and what we could not read.
+    pub(crate) fn recognize(&self, head: &Head, path: &Path) -> Result<(), StoreError> {
+        if head.application_id != self.application_id {
+            return Err(StoreError::Foreign { path: path.to_owned() });
+        }
+        if head.layout > self.newest() {
+            let (found, known) = (head.layout, self.newest());
+            return Err(StoreError::Newer { path: path.to_owned(), found, known });
+        }
+        Ok(())
+    }
+
+    /// Whether a newer program has written here. Asked inside a transaction, because that may happen while we run.
+    pub(crate) fn is_newer(
+        &self,
+        connection: &Connection,
+    ) -> Result<Option<StoreError>, StoreError> {
+        let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let known = self.newest();
+        Ok((found > known).then(|| StoreError::Newer { path: PathBuf::new(), found, known }))
+    }
+
+    /// Inside a transaction: all of it, or none.
+    pub(crate) fn migrate(&self, connection: &Connection, from: i64) -> Result<(), StoreError> {
+        let done = usize::try_from(from).unwrap_or(0);
+        for migration in self.migrations.iter().skip(done) {
+            connection.execute_batch(migration)?;
+        }
+        connection.pragma_update(None, "application_id", self.application_id)?;
+        connection.pragma_update(None, "user_version", self.newest())?;
+        Ok(())
+    }
 }

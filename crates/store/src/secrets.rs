@@ -14,8 +14,7 @@ use crate::queries::prepare;
 
 pub(crate) const SQL: &[&str] = &[ANY_ASK, ANY_INTENT];
 
-const ANY_ASK: &str =
-    "SELECT EXISTS (SELECT 1 FROM asks WHERE task = ?1 AND is_closed = 0 AND secret IS NOT NULL)";
+const ANY_ASK: &str = "SELECT EXISTS (SELECT 1 FROM asks WHERE task = ?1 AND secret IS NOT NULL)";
 const ANY_INTENT: &str =
     "SELECT EXISTS (SELECT 1 FROM intents WHERE task = ?1 AND is_open = 1 AND secret IS NOT NULL)";
 

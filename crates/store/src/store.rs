@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::{Semaphore, broadcast, oneshot};
 
-use crate::job::{Job, Writing, prepare};
+use crate::job::{Job, Ready, Writing, prepare};
 use crate::open::{StoreSettings, open_writer};
 use crate::readers::Readers;
 use crate::sweep::{Retention, Step, SweepReport};
@@ -82,8 +82,13 @@ impl Store {
     ///
     /// Whoever stops waiting does not take it back.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, StoreError> {
+        self.commit_kept(&batch).await
+    }
+
+    /// The same for whoever keeps the batch, to try it again if it cannot be written now.
+    pub async fn commit_kept(&self, batch: &Batch) -> Result<Committed, StoreError> {
         let (waiter, written) = oneshot::channel();
-        self.hand_over(batch, Some(waiter)).await?;
+        self.hand_over(prepare(batch)?, Some(waiter)).await?;
         written.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -95,7 +100,7 @@ impl Store {
         if let Some(StoreError::Fenced) = self.shared.health().failing {
             return Err(StoreError::Fenced);
         }
-        self.hand_over(batch, None).await
+        self.hand_over(prepare(&batch)?, None).await
     }
 
     pub fn health(&self) -> Health {
@@ -144,10 +149,9 @@ impl Store {
 
     async fn hand_over(
         &self,
-        batch: Batch,
+        (writes, bytes): (Vec<Ready>, usize),
         waiter: Option<oneshot::Sender<Result<Committed, StoreError>>>,
     ) -> Result<(), StoreError> {
-        let (writes, bytes) = prepare(batch)?;
         // A batch larger than the queue waits until it has the queue for itself.
         let wanted = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.most_room);
         let room = Arc::clone(&self.room).acquire_many_owned(wanted).await;

@@ -1,7 +1,6 @@
 //! Retention: what is removed when, in pieces small enough that nobody waits for them.
 //!
-//! Only tasks that are over are touched, oldest first. By age and by count whole tasks go. Where only the size is too large, raw
-//! lines go first, because everything that is shown can do without them; whole tasks only if that is not enough.
+//! Only tasks that are over are touched, oldest first, and each goes whole.
 
 mod remove;
 
@@ -15,7 +14,8 @@ use ostler_model::{TaskId, TaskState};
 /// What is kept of tasks that are over. A part without a number keeps all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
-    /// How long after its end a task is kept, and how long uses of rules are.
+    /// How long after its end a task is kept, and how long uses of rules, decided questions of host
+    /// agents and what people were told are.
     pub age_ms: Option<i64>,
     /// How large the database may be, without what is free in it.
     pub size_bytes: Option<u64>,
@@ -52,9 +52,13 @@ pub struct SweepReport {
     pub too_many: Vec<TaskId>,
     /// The database was too large.
     pub too_large: Vec<TaskId>,
-    /// These have lost their raw lines and nothing else; their logs say so.
-    pub wire_removed: Vec<TaskId>,
     pub rule_uses: u64,
+    /// Questions of host agents that are decided.
+    #[serde(default)]
+    pub host_asks: u64,
+    /// What people were told, and that is settled.
+    #[serde(default)]
+    pub notifications: u64,
     /// What was in use before and is now.
     pub bytes_before: u64,
     pub bytes_after: u64,
@@ -71,11 +75,6 @@ enum Phase {
     Age,
     Count,
     Uses,
-    /// Raw lines of tasks that ended after this one.
-    Wire {
-        ended_at: i64,
-        number: i64,
-    },
     Size,
     /// Free pages are given back to the disk.
     Shrink,
@@ -97,16 +96,18 @@ impl Step {
 
 impl SweepReport {
     pub(crate) fn add(&mut self, stepped: &Stepped) {
-        let SweepReport { too_old, too_many, too_large, wire_removed, rule_uses, .. } =
-            &stepped.report;
+        let SweepReport {
+            too_old, too_many, too_large, rule_uses, host_asks, notifications, ..
+        } = &stepped.report;
         if self.bytes_before == 0 {
             self.bytes_before = stepped.report.bytes_before;
         }
         self.too_old.extend_from_slice(too_old);
         self.too_many.extend_from_slice(too_many);
         self.too_large.extend_from_slice(too_large);
-        self.wire_removed.extend_from_slice(wire_removed);
         self.rule_uses += rule_uses;
+        self.host_asks += host_asks;
+        self.notifications += notifications;
         self.bytes_after = stepped.report.bytes_after;
     }
 
@@ -115,7 +116,8 @@ impl SweepReport {
         self.too_old.is_empty()
             && self.too_many.is_empty()
             && self.too_large.is_empty()
-            && self.wire_removed.is_empty()
             && self.rule_uses == 0
+            && self.host_asks == 0
+            && self.notifications == 0
     }
 }

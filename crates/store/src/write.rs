@@ -1,7 +1,10 @@
 //! One batch inside a transaction.
 
 pub(crate) mod asks;
+pub(crate) mod host_asks;
+pub(crate) mod keys;
 pub(crate) mod log;
+pub(crate) mod notifications;
 pub(crate) mod rest;
 pub(crate) mod tasks;
 pub(crate) mod turns;
@@ -19,7 +22,6 @@ use crate::{Seqs, StoreError, Write};
 /// A batch on its way into the database.
 pub(crate) struct Writer<'c> {
     pub(crate) connection: &'c Connection,
-    pub(crate) compressor: &'c mut zstd::bulk::Compressor<'static>,
     logs: HashMap<TaskId, Log>,
     /// A secret was cleared: the copies in SQLite's own log have to go, too.
     pub(crate) cleared_a_secret: bool,
@@ -47,11 +49,8 @@ impl<E: Into<StoreError>> From<E> for Stop {
 }
 
 impl<'c> Writer<'c> {
-    pub(crate) fn new(
-        connection: &'c Connection,
-        compressor: &'c mut zstd::bulk::Compressor<'static>,
-    ) -> Self {
-        Self { connection, compressor, logs: HashMap::new(), cleared_a_secret: false }
+    pub(crate) fn new(connection: &'c Connection) -> Self {
+        Self { connection, logs: HashMap::new(), cleared_a_secret: false }
     }
 
     /// Writes the batch. After a `Stop` the caller takes back what was written of it.
@@ -83,20 +82,37 @@ impl<'c> Writer<'c> {
             Write::Intent(intent) => self.put_intent(intent)?,
             Write::Ask(ask) => self.put_ask(ask)?,
             Write::Decide { ask, decision, then } => self.decide(ask, decision, *then)?,
+            Write::HostAsk(row) => self.add_host_ask(row)?,
+            Write::DecideHost { ask, decision } => self.decide_host(ask, decision)?,
+            Write::CloseHost { ask, how } => self.close_host(ask, how)?,
+            Write::HostAttempt { ask, attempt } => self.add_attempt(ask, attempt)?,
             Write::Turn(turn) => self.put_turn(turn)?,
             // Items were made ready before.
             Write::Item { .. } => {}
-            Write::Messages { task, turn, messages } => self.put_messages(task, turn, messages)?,
+            Write::Messages { task, turn, part, messages } => {
+                self.put_messages(task, turn, *part, messages)?;
+            }
             Write::Partial { task, partial } => self.add_partial(task, partial)?,
             Write::PartialsGone { task, turn, item } => self.remove_partials(task, turn, item)?,
             Write::TurnPartialsGone { task, turn } => self.remove_turn_partials(task, turn)?,
-            Write::Wire { task, at, lines } => self.add_wire(task, *at, lines)?,
             Write::Rule(rule) => self.put_rule(rule)?,
             Write::RuleGone(rule) => self.remove_rule(rule)?,
             Write::RuleUsed { rule, ask, task, at } => self.add_rule_use(rule, ask, task, *at)?,
             Write::AppServer(server) => self.put_app_server(server)?,
             Write::AppServerGone { keeper } => self.remove_app_server(keeper)?,
             Write::HomePin { codex_home, version } => self.put_home_pin(codex_home, version)?,
+            Write::Key(key) => self.add_key(key)?,
+            Write::KeyUsed(key) => self.put_key(key)?,
+            Write::KeyGone { id } => self.remove_key(id)?,
+            Write::Notification(row) => self.add_notification(row)?,
+            Write::NotificationTried(row) => self.put_tried(row)?,
+            Write::ReplayNotification { id, at } => self.replay_notification(id, *at)?,
+            Write::NotificationsRead { up_to, task } => {
+                self.read_notifications(*up_to, task.as_ref())?;
+            }
+            Write::EndTold { task, started_by, ended_at } => {
+                self.note_end_told(task, started_by, *ended_at)?;
+            }
             Write::RemoveTask(task) => self.remove_task(task)?,
         }
         Ok(())

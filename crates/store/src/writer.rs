@@ -24,7 +24,6 @@ pub(crate) struct WriterThread {
     epoch: i64,
     settings: StoreSettings,
     shared: Arc<Shared>,
-    compressor: zstd::bulk::Compressor<'static>,
     /// What nobody waited for and the disk did not take.
     spool: Spool,
     /// When the spool is tried again.
@@ -43,9 +42,6 @@ impl WriterThread {
         settings: StoreSettings,
         shared: Arc<Shared>,
     ) -> Result<Self, StoreError> {
-        // Level 1: `spec/performance.md` measured it at a quarter of the cost of a row per event, and 17 times smaller.
-        let compressor =
-            zstd::bulk::Compressor::new(1).map_err(|error| StoreError::Other(error.to_string()))?;
         let has_leftovers = sweep::has_leftovers(&connection)?;
         let spool = Spool::new(settings.spool_bytes);
         Ok(Self {
@@ -54,7 +50,6 @@ impl WriterThread {
             epoch: epoch.cast_signed(),
             settings,
             shared,
-            compressor,
             spool,
             retry_at: None,
             // After a kill the log may hold anything.
@@ -106,7 +101,7 @@ impl WriterThread {
         if all.is_empty() {
             return;
         }
-        match group::write(&self.connection, &mut self.compressor, self.epoch, &all) {
+        match group::write(&self.connection, self.epoch, &all) {
             Ok(outcome) => {
                 self.spool.forget_lost();
                 self.retry_at = None;
@@ -169,8 +164,8 @@ impl WriterThread {
 
     fn sweep(&mut self, step: sweep::Step) -> Result<sweep::Stepped, StoreError> {
         let path = self.settings.path.clone();
-        let stepped = sweep::step(&self.connection, &mut self.compressor, self.epoch, step)
-            .map_err(|error| error.about(&path))?;
+        let stepped =
+            sweep::step(&self.connection, self.epoch, step).map_err(|error| error.about(&path))?;
         self.owes_cut |= stepped.cleared_a_secret;
         Ok(stepped)
     }

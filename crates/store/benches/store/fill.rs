@@ -1,8 +1,8 @@
 //! Tasks and events as they are in real use.
 
 use ostler_model::item::{AgentMessage, Command, Item, ItemBody, ItemEnd, MessagePhase, Outcome};
-use ostler_model::task::{Budget, Cause, Spent};
-use ostler_model::thread::Update;
+use ostler_model::task::{Budget, Cause, Partial, Spent};
+use ostler_model::thread::{DeltaKind, Update};
 use ostler_model::usage::Usage;
 use ostler_model::{Event, Task, TaskId, TaskSettings, TaskState, TurnEnd, TurnResult};
 use ostler_store::{Batch, Store, StoreSettings, Write};
@@ -46,12 +46,19 @@ pub(crate) fn task(number: usize, of: usize) -> Task {
         budget: Budget::default(),
         wake_at: (state == TaskState::Parked).then_some(at + 3_600_000),
         limit_streak: 0,
+        tally: ostler_model::task::Tally::default(),
         created_at: at,
         updated_at: at,
         ended_at: is_over.then_some(at),
         last_seq: 0,
         forked_from: None,
     }
+}
+
+/// More of the text of a message.
+pub(crate) fn grown(number: usize, text: String) -> Partial {
+    let (turn, item) = ("turn-1".into(), message(number).id);
+    Partial { agent: None, turn, item, kind: DeltaKind::Message, text }
 }
 
 fn result(turn: &str) -> TurnResult {

@@ -5,8 +5,8 @@ use std::time::Instant;
 use ostler_model::TaskState;
 use ostler_store::{Batch, Cursor, Store, StoreSettings, TaskFilter, Write};
 
-use crate::fill::{NOON, ended, filled, id, message};
-use crate::{Samples, scratch};
+use crate::fill::{NOON, ended, filled, grown, id, message};
+use crate::{Samples, scratch, tell};
 
 const LITTLE: usize = 100;
 const MUCH: usize = 100_000;
@@ -19,7 +19,10 @@ const QUESTIONS: [&str; 7] = ["status", "ls", "ls --state", "ls --cwd", "queue",
 async fn ask(store: &Store, question: &str, number: usize, tasks: usize) {
     let some = id(number.wrapping_mul(7919) % tasks);
     let list = async |states: Vec<TaskState>, cwd: Option<String>| {
-        let page = store.tasks(&TaskFilter { states, cwd }, Cursor::FIRST, 10).await.unwrap();
+        let page = store
+            .tasks(&TaskFilter { states, cwd, started_by: None }, Cursor::FIRST, 10)
+            .await
+            .unwrap();
         assert!(!page.tasks.is_empty());
     };
     match question {
@@ -74,16 +77,14 @@ pub(crate) async fn little_and_much() {
         rounds.sort_by(|[_, one, _], [_, other, _]| one.p99_us().total_cmp(&other.p99_us()));
         let [few, many, hop] = rounds.first().unwrap();
         let ratio = many.median_us() / few.median_us();
-        println!(
-            "{question:<10} median {:.0} and {:.0} µs, ratio {ratio:.2}; p99 {:.0} and {:.0} µs, of a bare hop {:.0}",
-            few.median_us(),
-            many.median_us(),
-            few.p99_us(),
-            many.p99_us(),
-            hop.p99_us()
-        );
+        let medians = format!("median {:.0} and {:.0} µs", few.median_us(), many.median_us());
+        let is_even = tell(&format!("{question}: much beside little"), ratio, 2.0, "×", &medians);
+        let beside = f64::max(hop.p99_us(), few.p99_us());
+        let note =
+            format!("of little {:.3}, of a bare hop {:.3}", ms(few.p99_us()), ms(hop.p99_us()));
+        tell(&format!("{question}: p99 of much"), ms(many.p99_us()), 0.3, "ms", &note);
         // On a machine that is never calm even the hop from thread to thread is slow once in a hundred times.
-        if ratio >= 2.0 || many.p99_us() > f64::max(300.0, 2.0 * hop.p99_us()) {
+        if !is_even || many.p99_us() > f64::max(300.0, 2.0 * beside) {
             too_slow.push(question);
         }
     }
@@ -94,6 +95,10 @@ pub(crate) async fn little_and_much() {
     much.close().await;
 }
 
+fn ms(us: f64) -> f64 {
+    us / 1e3
+}
+
 async fn while_writing(store: &Store, too_slow: &mut Vec<&str>) {
     let (stop, mut stopped) = tokio::sync::oneshot::channel::<()>();
     let writing = tokio::spawn({
@@ -101,8 +106,10 @@ async fn while_writing(store: &Store, too_slow: &mut Vec<&str>) {
         async move {
             let mut events = 0_usize;
             while stopped.try_recv().is_err() {
-                let lines = b"{\"method\":\"item/agentMessage/delta\"}\n".repeat(1000);
-                let mut writes = vec![Write::Wire { task: id(0), at: NOON, lines }];
+                let mut writes = vec![Write::Partial {
+                    task: id(0),
+                    partial: grown(0, "another ".repeat(1000)),
+                }];
                 writes.extend((0..20).map(|number| ended(&id(0), NOON, message(number))));
                 events += writes.len();
                 store.append(Batch(writes)).await.unwrap();
@@ -115,12 +122,10 @@ async fn while_writing(store: &Store, too_slow: &mut Vec<&str>) {
     let hop = samples(store, "hop", MUCH).await;
     stop.send(()).unwrap();
     let written = writing.await.unwrap();
-    println!(
-        "while {written} events were written: status p99 {:.0} µs, ls p99 {:.0} µs, of a bare hop {:.0}",
-        status.p99_us(),
-        list.p99_us(),
-        hop.p99_us()
-    );
+    let note =
+        format!("{written} events were written meanwhile; of a bare hop {:.3}", ms(hop.p99_us()));
+    tell("status: p99 while a turn streams", ms(status.p99_us()), 5.0, "ms", &note);
+    tell("ls: p99 while a turn streams", ms(list.p99_us()), 5.0, "ms", &note);
     if status.p99_us().max(list.p99_us()) > f64::max(5000.0, 2.0 * hop.p99_us()) {
         too_slow.push("while writing");
     }

@@ -5,38 +5,17 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use ostler_model::item::ItemEnd;
-use ostler_model::task::Partial;
-use ostler_model::thread::DeltaKind;
 use ostler_store::{Batch, Store, StoreSettings, Write};
 
-use crate::fill::{NOON, command, ended, id, message, task};
+use crate::fill::{NOON, command, ended, grown, id, message, task};
 use crate::{Samples, scratch};
 
 /// The turn of `spec/performance.md`: 1,000 messages of 100 pieces, and 1,000 commands.
 const MESSAGES: usize = 1000;
 const PIECES: usize = 100;
 const LINES: usize = MESSAGES * (PIECES + 7);
-/// What is gathered into one chunk of raw lines.
-const CHUNK: usize = 64 * 1024;
-
-/// One word of a text. Noise would compress less, and cost more, than anything that a model writes.
-fn word(number: usize) -> &'static str {
-    let text = "the test shares a port with another one so I give each its own and run both again to see that \
-                neither fails now while the old helper stays as it is because other tests still use it";
-    let words = text.split(' ').count();
-    let chosen = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-    text.split(' ').nth(usize::try_from(chosen).unwrap() % words).unwrap()
-}
-
-fn piece(number: usize) -> String {
-    format!(
-        "{{\"method\":\"item/agentMessage/delta\",\"params\":{{\"threadId\":\"01a13c1e-6e5b-7d62-b3c5-5f5e9b1d2c11\",\
-         \"turnId\":\"01a13c1e-6e61-7a53-9a5d-0b5f3f7c9e02\",\"itemId\":\"msg_{:04}\",\"delta\":\"{} \"}},\
-         \"emittedAtMs\":1794771024958}}\n",
-        number / PIECES,
-        word(number)
-    )
-}
+/// Pieces that the engine gathers into one write while a turn streams at full speed.
+const GATHERED: usize = 50;
 
 /// The time that the threads of this process were on a processor; only of those whose name begins so.
 fn cpu(name: &str) -> Duration {
@@ -63,34 +42,18 @@ async fn with_a_task(settings: StoreSettings) -> Store {
     store
 }
 
-/// As the engine does it: raw lines in chunks, what has grown of a message with each chunk, rows for whole items only.
-async fn in_chunks(store: &Store, pieces: &[String]) {
+/// As the engine does it: what has grown of a message in chunks, rows for whole items only.
+async fn in_chunks(store: &Store) {
     let task = id(0);
-    let mut lines = Vec::with_capacity(CHUNK);
-    let mut grown = String::new();
     for number in 0..MESSAGES {
         let item = message(number);
-        for part in 0..PIECES {
-            lines.extend_from_slice(pieces.get(number * PIECES + part).unwrap().as_bytes());
-            grown.push_str("another ");
-            if lines.len() >= CHUNK {
-                let text = std::mem::take(&mut grown);
-                let lines = std::mem::replace(&mut lines, Vec::with_capacity(CHUNK));
-                let partial = Partial {
-                    agent: None,
-                    turn: "turn-1".into(),
-                    item: item.id.clone(),
-                    kind: DeltaKind::Message,
-                    text,
-                };
-                let writes = vec![
-                    Write::Wire { task: task.clone(), at: NOON, lines },
-                    Write::Partial { task: task.clone(), partial },
-                ];
-                store.append(Batch(writes)).await.unwrap();
-            }
+        for _ in 0..PIECES / GATHERED {
+            let partial = grown(number, "another ".repeat(GATHERED));
+            store
+                .append(Batch(vec![Write::Partial { task: task.clone(), partial }]))
+                .await
+                .unwrap();
         }
-        grown.clear();
         let mut writes = Vec::new();
         for item in [item, command(number)] {
             writes.push(Write::PartialsGone {
@@ -109,7 +72,7 @@ async fn in_chunks(store: &Store, pieces: &[String]) {
         }
         store.append(Batch(writes)).await.unwrap();
     }
-    store.commit(Batch(vec![Write::Wire { task, at: NOON, lines }])).await.unwrap();
+    store.commit(Batch::new()).await.unwrap();
 }
 
 /// A row for each line, to compare with.
@@ -136,9 +99,8 @@ async fn measured(work: impl AsyncFnOnce(&Store)) -> (f64, f64, f64) {
 pub(crate) async fn a_long_turn() {
     println!("a turn of {LINES} lines, all of it on disk");
     let mut ratios = Vec::new();
-    let pieces: Vec<_> = (0..MESSAGES * PIECES).map(piece).collect();
     for round in 1..=5 {
-        let (chunks, writer, rate) = measured(async |store| in_chunks(store, &pieces).await).await;
+        let (chunks, writer, rate) = measured(in_chunks).await;
         let (rows, _, slow_rate) = measured(in_rows).await;
         println!(
             "round {round}: in chunks {chunks:.2} µs CPU per event ({writer:.2} of it the writer), {rate:.0} events/s; \
@@ -162,11 +124,10 @@ pub(crate) async fn at_a_real_pace() {
         let begin_cpu = cpu("");
         let mut tick = tokio::time::interval(Duration::from_millis(5));
         let events = 20_000;
-        for chunk in 0..events / 50 {
+        for chunk in 0..events / GATHERED {
             tick.tick().await;
-            let lines = (0..50).flat_map(|line| piece(chunk * 50 + line).into_bytes()).collect();
-            let write = Write::Wire { task: id(0), at: NOON, lines };
-            store.append(Batch(vec![write])).await.unwrap();
+            let partial = grown(chunk / 2, "another ".repeat(GATHERED));
+            store.append(Batch(vec![Write::Partial { task: id(0), partial }])).await.unwrap();
         }
         store.commit(Batch::new()).await.unwrap();
         let per_event = (cpu("") - begin_cpu).as_secs_f64() * 1e6 / events as f64;
@@ -181,16 +142,19 @@ pub(crate) async fn at_a_real_pace() {
 pub(crate) async fn one_commit_beside_one_sync() {
     let folder = scratch();
     let store = with_a_task(settings(&folder)).await;
-    let commits = Samples::take(300, async |number| {
-        store.commit(Batch(vec![ended(&id(0), NOON, message(number))])).await.unwrap();
-    })
-    .await;
     let mut file = File::create(folder.path().join("bare")).unwrap();
-    let syncs = Samples::take(300, async |_| {
+    let (mut commits, mut syncs) = (Vec::new(), Vec::new());
+    // In turn: what else the disk does then falls on both alike.
+    for number in 0..300 {
+        let begin = Instant::now();
+        store.commit(Batch(vec![ended(&id(0), NOON, message(number))])).await.unwrap();
+        commits.push(begin.elapsed());
+        let begin = Instant::now();
         file.write_all(&[7; 12_000]).unwrap();
         file.sync_data().unwrap();
-    })
-    .await;
+        syncs.push(begin.elapsed());
+    }
+    let (commits, syncs) = (Samples::of(commits), Samples::of(syncs));
     println!(
         "one commit: median {:.0} µs, p99 {:.0} µs; a bare write and sync of as much: median {:.0} µs, p99 {:.0} µs",
         commits.median_us(),

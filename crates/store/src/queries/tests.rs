@@ -6,7 +6,7 @@ use crate::StoreSettings;
 use crate::open::open_writer;
 
 /// Tables that do not grow with the work done, or of which one row is read.
-const SMALL: [&str; 4] = ["store", "task_counts", "app_servers", "leftovers"];
+const SMALL: [&str; 5] = ["store", "task_counts", "app_servers", "leftovers", "keys"];
 
 /// 5,000 tasks in ten states, of a few people and folders, with ten rows in each table that a task has rows in.
 const FILL: &str = "
@@ -23,15 +23,17 @@ const FILL: &str = "
     INSERT INTO start_keys SELECT 'person ' || (n % 5), n, 'd', n FROM numbers WHERE n <= 5000;
     INSERT INTO events (task, seq, at, name, body)
         SELECT n / 10, n % 10 + 1, n, CASE WHEN n % 5 = 0 THEN 'state' ELSE 'thread' END, '{}' FROM numbers;
-    INSERT INTO wire (task, after_seq, at, size, lines) SELECT n / 10, n % 10, n, 0, x'' FROM numbers;
     INSERT INTO partials (task, turn, item, kind, text) SELECT n / 10, 'u', n, 'message', 'x' FROM numbers;
     INSERT INTO intents (id, task, is_open, body) SELECT hex(n), n / 10, n % 500 = 0, '{}' FROM numbers;
-    INSERT INTO asks (id, task, state, is_undecided, is_closed, digest, body)
-        SELECT hex(n), n / 10, CASE WHEN n % 500 = 0 THEN 'open' ELSE 'closed' END, n % 500 = 0, n % 400 <> 0, n, '{}'
-        FROM numbers;
+    INSERT INTO asks (id, task, is_undecided, body) SELECT hex(n), n / 10, n % 500 = 0, '{}' FROM numbers;
+    INSERT INTO host_asks (id, owner, key, digest, is_undecided, is_for_session, opened_at, body)
+        SELECT hex(n), n / 10, n, n % 30, n % 500 = 0, n % 3 = 0, n, '{}' FROM numbers;
+    INSERT INTO notifications (id, task, target, state, at, due_at, is_unread, body)
+        SELECT hex(n), n / 10, 'target ' || (n % 7), CASE WHEN n % 500 = 0 THEN 'pending' WHEN n % 90 = 0 THEN 'failed'
+            ELSE 'sent' END, n, CASE WHEN n % 500 = 0 THEN n END, n % 700 = 0, '{}' FROM numbers;
     INSERT INTO turns (task, turn, number, began_at) SELECT n / 10, n, n % 10, n FROM numbers;
     INSERT INTO items (task, turn, item, number, how, body) SELECT n / 10, n / 3, n, 0, 'reported', '{}' FROM numbers;
-    INSERT INTO messages (task, turn, body) SELECT n / 10, n, '[]' FROM numbers;
+    INSERT INTO messages (task, turn, part, body) SELECT n / 10, n, 0, '[]' FROM numbers;
     INSERT INTO rules SELECT n, CASE WHEN n % 2 = 0 THEN n END, '{}' FROM numbers WHERE n <= 500;
     INSERT INTO rule_uses (rule, ask, task, at) SELECT n % 500, n, n, n FROM numbers;
     INSERT INTO app_servers SELECT n, '{}' FROM numbers WHERE n <= 5;
@@ -72,6 +74,6 @@ fn every_query_has_an_index_behind_it() {
     assert_eq!(faults(&connection), none, "with statistics");
 
     // This test can fail.
-    connection.execute_batch("DROP INDEX wire_of_task; DROP INDEX tasks_over_by_state").unwrap();
+    connection.execute_batch("DROP INDEX asks_of_task; DROP INDEX tasks_over_by_state").unwrap();
     assert!(faults(&connection).len() > 2);
 }

@@ -13,9 +13,7 @@ pub(crate) const SQL: &[&str] = &[
     ASKS_BY_PREFIX,
     UNDECIDED,
     UNDECIDED_OF,
-    UNCLOSED,
     ASKS_OF,
-    BY_DIGEST,
     OWED,
     INTENT,
     INTENTS_OF,
@@ -29,11 +27,8 @@ const ASKS_BY_PREFIX: &str =
 const UNDECIDED: &str = "SELECT body FROM asks WHERE is_undecided = 1 ORDER BY place";
 const UNDECIDED_OF: &str = "SELECT body FROM asks WHERE is_undecided = 1 \
      AND task = (SELECT number FROM tasks WHERE id = ?1) ORDER BY place";
-const UNCLOSED: &str = "SELECT body FROM asks WHERE is_closed = 0 ORDER BY place";
 const ASKS_OF: &str = "SELECT body FROM asks \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) ORDER BY place";
-const BY_DIGEST: &str = "SELECT body FROM asks WHERE is_closed = 0 AND digest = ?2 \
-     AND task = (SELECT number FROM tasks WHERE id = ?1) ORDER BY place DESC LIMIT 1";
 const OWED: &str = "SELECT body, secret FROM asks WHERE id = ?1";
 const INTENT: &str = "SELECT body FROM intents WHERE id = ?1";
 const INTENTS_OF: &str = "SELECT body FROM intents \
@@ -67,23 +62,8 @@ impl Store {
         self.read_asks(UNDECIDED_OF, [task.as_str().to_owned()]).await
     }
 
-    /// All that are not closed: undecided, and decided where Codex may not know yet.
-    pub async fn unclosed_asks(&self) -> Result<Vec<AskRecord>, StoreError> {
-        self.readers.read(|connection| readable_asks(connection, UNCLOSED)).await
-    }
-
     pub async fn asks_of(&self, task: &TaskId) -> Result<Vec<AskRecord>, StoreError> {
         self.read_asks(ASKS_OF, [task.as_str().to_owned()]).await
-    }
-
-    /// The newest of the task's asks with this digest that is not closed.
-    pub async fn ask_by_digest(
-        &self,
-        task: &TaskId,
-        digest: &str,
-    ) -> Result<Option<AskRecord>, StoreError> {
-        let key = [task.as_str().to_owned(), digest.to_owned()];
-        Ok(self.read_asks(BY_DIGEST, key).await?.pop())
     }
 
     /// The decision on an ask with its secrets, as it is to be given to Codex. For nobody's eyes.

@@ -10,7 +10,7 @@ use super::tasks::by_numbers;
 use super::{limit, rows};
 use crate::{Store, StoreError};
 
-pub(crate) const SQL: &[&str] = &[ALL, IN_STATE, IN_FOLDER, IN_FOLDER_AND_STATE];
+pub(crate) const SQL: &[&str] = &[ALL, IN_STATE, IN_FOLDER, IN_FOLDER_AND_STATE, BY_STARTER];
 
 const ALL: &str = "SELECT updated_at, number FROM tasks \
      WHERE (updated_at, number) < (:updated_at, :number) \
@@ -25,19 +25,26 @@ const IN_FOLDER_AND_STATE: &str = "SELECT updated_at, number FROM tasks \
      WHERE cwd = :cwd AND state = :state AND (updated_at, number) < (:updated_at, :number) \
      ORDER BY updated_at DESC, number DESC LIMIT :most";
 
+// A person has few tasks beside all that there are: what else is wanted of them is looked for among them.
+const BY_STARTER: &str = "SELECT updated_at, number FROM tasks \
+     WHERE started_by = :by AND (updated_at, number) < (:updated_at, :number) \
+     AND (:cwd IS NULL OR cwd = :cwd) AND (:state IS NULL OR state = :state) \
+     ORDER BY updated_at DESC, number DESC LIMIT :most";
+
 /// Which tasks are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskFilter {
     /// Empty for all.
     pub states: Vec<TaskState>,
     pub cwd: Option<String>,
+    pub started_by: Option<String>,
 }
 
 /// Where a page ended. Its text is for callers to keep and give back, nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
-    updated_at: i64,
-    number: i64,
+    pub(crate) updated_at: i64,
+    pub(crate) number: i64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +122,9 @@ fn all_places(
     before: Cursor,
     most: usize,
 ) -> Result<Vec<Cursor>, StoreError> {
+    if let Some(by) = &filter.started_by {
+        return places_by_starter(connection, filter, by, None, before, most);
+    }
     let (updated_at, number, most) = (before.updated_at, before.number, limit(most));
     match &filter.cwd {
         None => {
@@ -137,6 +147,9 @@ fn places_in_state(
     before: Cursor,
     most: usize,
 ) -> Result<Vec<Cursor>, StoreError> {
+    if let Some(by) = &filter.started_by {
+        return places_by_starter(connection, filter, by, Some(state), before, most);
+    }
     let (updated_at, number, most) = (before.updated_at, before.number, limit(most));
     let state = state.name();
     match &filter.cwd {
@@ -154,6 +167,21 @@ fn places_in_state(
             rows(connection, IN_FOLDER_AND_STATE, key, place)
         }
     }
+}
+
+fn places_by_starter(
+    connection: &Connection,
+    filter: &TaskFilter,
+    by: &str,
+    state: Option<TaskState>,
+    before: Cursor,
+    most: usize,
+) -> Result<Vec<Cursor>, StoreError> {
+    let key = named_params! {
+        ":by": by, ":cwd": filter.cwd, ":state": state.map(TaskState::name),
+        ":updated_at": before.updated_at, ":number": before.number, ":most": limit(most)
+    };
+    rows(connection, BY_STARTER, key, place)
 }
 
 fn place(row: &Row<'_>) -> rusqlite::Result<Cursor> {

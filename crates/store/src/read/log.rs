@@ -1,23 +1,25 @@
-//! The log of a task: events, raw lines, text that still grows.
+//! The log of a task: events, and text that still grows.
 
 use std::collections::HashMap;
 
 use ostler_model::task::Partial;
-use ostler_model::{Event, ItemId, TaskId, TurnId};
-use rusqlite::{Connection, Row};
+use ostler_model::thread::Update;
+use ostler_model::{Event, Item, ItemId, TaskId, TurnId};
+use rusqlite::Connection;
 
-use super::{column, limit, parsed, readable, rows};
+use super::{column, limit, parsed, readable};
+use crate::job::EndedItem;
 use crate::queries::prepare;
 use crate::{Store, StoreError};
 
-pub(crate) const SQL: &[&str] = &[EVENTS, STATE_EVENTS, WIRE, PARTIALS];
+pub(crate) const SQL: &[&str] = &[EVENTS, STATE_EVENTS, ENDED_ITEM, PARTIALS];
 
 const EVENTS: &str = "SELECT seq, at, body FROM events \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3";
 const STATE_EVENTS: &str = "SELECT seq, at, body FROM events \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND name = 'state' ORDER BY seq";
-const WIRE: &str = "SELECT place, after_seq, at, size, lines FROM wire \
-     WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND place > ?2 ORDER BY place LIMIT ?3";
+const ENDED_ITEM: &str = "SELECT how, body FROM items \
+     WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND turn = ?2 AND item = ?3";
 const PARTIALS: &str = "SELECT turn, item, kind, agent, text, place FROM partials \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) ORDER BY turn, item, place";
 
@@ -30,17 +32,12 @@ pub struct LoggedEvent {
     pub event: Event,
 }
 
-/// Raw lines that came together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WireChunk {
-    /// To go on from.
-    pub place: i64,
-    /// The newest event when they came.
-    pub after_seq: u64,
-    /// Unix milliseconds.
-    pub at: i64,
-    /// Each with its line break.
-    pub lines: Vec<u8>,
+/// A part of a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogPage {
+    pub events: Vec<LoggedEvent>,
+    /// Nothing was written behind it when it was read.
+    pub is_last: bool,
 }
 
 impl Store {
@@ -51,27 +48,34 @@ impl Store {
         after: u64,
         most: usize,
     ) -> Result<Vec<LoggedEvent>, StoreError> {
-        let key = (task.as_str().to_owned(), after.cast_signed(), limit(most));
-        self.readers.read(move |connection| events(connection, EVENTS, key)).await
+        Ok(self.log_page(task, after, most, usize::MAX).await?.events)
+    }
+
+    /// The same, but no further event once those read have so many bytes: some have a megabyte each.
+    pub async fn log_page(
+        &self,
+        task: &TaskId,
+        after: u64,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<LogPage, StoreError> {
+        let task = task.as_str().to_owned();
+        let key_most = limit(most);
+        let read = move |connection: &Connection| {
+            let key = (&task, after.cast_signed(), key_most);
+            let (events, is_whole) = events(connection, &task, EVENTS, key, most_bytes)?;
+            Ok(LogPage { is_last: is_whole && events.len() < most, events })
+        };
+        self.readers.read(read).await
     }
 
     /// Every change of the task's state with its cause.
     pub async fn state_events(&self, task: &TaskId) -> Result<Vec<LoggedEvent>, StoreError> {
-        let key = [task.as_str().to_owned()];
-        self.readers.read(move |connection| events(connection, STATE_EVENTS, key)).await
-    }
-
-    /// Raw lines after this place; the first are after 0.
-    pub async fn wire(
-        &self,
-        task: &TaskId,
-        after: i64,
-        most: usize,
-    ) -> Result<Vec<WireChunk>, StoreError> {
-        let key = (task.as_str().to_owned(), after, limit(most));
-        let packed =
-            self.readers.read(move |connection| rows(connection, WIRE, key, packed)).await?;
-        packed.into_iter().map(Packed::unpack).collect()
+        let task = task.as_str().to_owned();
+        let read = move |connection: &Connection| {
+            Ok(events(connection, &task, STATE_EVENTS, [&task], usize::MAX)?.0)
+        };
+        self.readers.read(read).await
     }
 
     /// The text of each item that has not ended, in the order in which the items began.
@@ -81,48 +85,57 @@ impl Store {
     }
 }
 
+/// The events, and whether these are all that the query finds.
 fn events(
     connection: &Connection,
+    task: &str,
     sql: &'static str,
     key: impl rusqlite::Params,
-) -> Result<Vec<LoggedEvent>, StoreError> {
+    most_bytes: usize,
+) -> Result<(Vec<LoggedEvent>, bool), StoreError> {
     let mut statement = prepare(connection, sql)?;
     let mut rows = statement.query(key)?;
-    let mut events = Vec::new();
+    let (mut events, mut bytes) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
+        if bytes >= most_bytes {
+            return Ok((events, false));
+        }
         let body = column(row, 2)?;
         // A log has no hole because one record makes no sense to us.
         let unknown =
             || Event::Notice { name: "unreadable".to_owned(), json: body.to_owned(), agent: None };
-        let event = readable(parsed(body, "event"))?.unwrap_or_else(unknown);
+        let (event, size) = match body.starts_with(ENDED_ITEM_BEGINNING) {
+            true => ended_item(connection, task, body)?,
+            false => (readable(parsed(body, "event"))?, body.len()),
+        };
+        bytes += size;
+        let event = event.unwrap_or_else(unknown);
         events.push(LoggedEvent { seq: row.get(0)?, at: row.get(1)?, event });
     }
-    Ok(events)
+    Ok((events, true))
 }
 
-struct Packed {
-    chunk: WireChunk,
-    size: usize,
-}
+/// How [`EndedItem`] begins, and no event.
+const ENDED_ITEM_BEGINNING: &str = "{\"ended_item\":";
 
-fn packed(row: &Row<'_>) -> rusqlite::Result<Packed> {
-    let chunk = WireChunk {
-        place: row.get(0)?,
-        after_seq: row.get(1)?,
-        at: row.get(2)?,
-        lines: row.get(4)?,
+/// The end of an item, from where the item is stored, and its size.
+fn ended_item(
+    connection: &Connection,
+    task: &str,
+    body: &str,
+) -> Result<(Option<Event>, usize), StoreError> {
+    let Some(EndedItem { ended_item: id, turn }) = readable(parsed(body, "event"))? else {
+        return Ok((None, body.len()));
     };
-    Ok(Packed { chunk, size: row.get(3)? })
-}
-
-impl Packed {
-    fn unpack(mut self) -> Result<WireChunk, StoreError> {
-        self.chunk.lines =
-            zstd::bulk::decompress(&self.chunk.lines, self.size).map_err(|error| {
-                StoreError::Unreadable { what: "piece of the wire", reason: error.to_string() }
-            })?;
-        Ok(self.chunk)
-    }
+    let mut statement = prepare(connection, ENDED_ITEM)?;
+    let mut rows = statement.query((task, turn.as_str(), id.as_str()))?;
+    let Some(row) = rows.next()? else { return Ok((None, body.len())) };
+    let (how, item) = (column(row, 0)?, column(row, 1)?);
+    let size = item.len();
+    let (how, body) = (readable(parsed(how, "item"))?, readable(parsed(item, "item"))?);
+    let (Some(how), Some(body)) = (how, body) else { return Ok((None, size)) };
+    let update = Update::ItemEnded { turn, item: Item { id, body }, how };
+    Ok((Some(Event::Thread { agent: None, update: Box::new(update) }), size))
 }
 
 fn partials(connection: &Connection, task: &str) -> Result<Vec<Partial>, StoreError> {

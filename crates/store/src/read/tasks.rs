@@ -6,7 +6,7 @@ use ostler_model::{Task, TaskId, TaskState};
 use rusqlite::Connection;
 
 use super::{after_prefix, column, limit, parsed, readable, row, rows};
-use crate::{Store, StoreError};
+use crate::{StartKey, Store, StoreError};
 
 pub(crate) const SQL: &[&str] = &[
     BY_ID,
@@ -15,6 +15,7 @@ pub(crate) const SQL: &[&str] = &[
     BY_KEY,
     COUNTS,
     UNFINISHED,
+    UNTOLD,
     DUE,
     NEXT_WAKE,
     NEXT_STARTER,
@@ -27,9 +28,13 @@ const BY_ID: &str = "SELECT body, coalesce((SELECT max(seq) FROM events WHERE ta
 const BY_NUMBER: &str = "SELECT body, coalesce((SELECT max(seq) FROM events WHERE task = number), 0) \
      FROM tasks WHERE number = ?1";
 const BY_PREFIX: &str = "SELECT number FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
-const BY_KEY: &str = "SELECT task FROM start_keys WHERE started_by = ?1 AND key = ?2";
+const BY_KEY: &str = "SELECT start_keys.digest, tasks.id FROM start_keys \
+     JOIN tasks ON tasks.number = start_keys.task \
+     WHERE start_keys.started_by = ?1 AND start_keys.key = ?2";
 const COUNTS: &str = "SELECT state, tasks FROM task_counts";
 const UNFINISHED: &str = "SELECT number FROM tasks WHERE is_over = 0 ORDER BY number";
+const UNTOLD: &str = "SELECT number FROM tasks \
+     WHERE is_over = 1 AND told_end IS NOT ended_at AND started_by = ?1 ORDER BY ended_at LIMIT ?2";
 const DUE: &str = "SELECT number FROM tasks WHERE wake_at <= ?1 ORDER BY wake_at LIMIT ?2";
 const NEXT_WAKE: &str = "SELECT wake_at FROM tasks WHERE wake_at > ?1 ORDER BY wake_at LIMIT 1";
 const NEXT_STARTER: &str = "SELECT started_by FROM tasks \
@@ -71,17 +76,23 @@ impl Store {
     }
 
     /// The task that was started with this key.
-    pub async fn task_by_key(
+    pub async fn started_with(
         &self,
         started_by: &str,
-        key: &str,
-    ) -> Result<Option<Task>, StoreError> {
-        let key = (started_by.to_owned(), key.to_owned());
+        key: &StartKey,
+    ) -> Result<Option<TaskId>, StoreError> {
+        let by_key = (started_by.to_owned(), key.key.clone());
         let find = move |connection: &Connection| {
-            let number = row(connection, BY_KEY, key, |row| row.get::<_, i64>(0))?;
-            number.map_or(Ok(None), |number| one(connection, BY_NUMBER, [number]))
+            row(connection, BY_KEY, by_key, |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })
         };
-        self.readers.read(find).await
+        let Some((digest, task)) = self.readers.read(find).await? else { return Ok(None) };
+        let task = TaskId::new(task);
+        match digest == key.digest {
+            true => Ok(Some(task)),
+            false => Err(StoreError::KeyReused { key: key.key.clone(), task }),
+        }
     }
 
     pub async fn counts(&self) -> Result<Counts, StoreError> {
@@ -101,6 +112,20 @@ impl Store {
     pub async fn unfinished(&self) -> Result<Vec<Task>, StoreError> {
         let find = |connection: &Connection| {
             let numbers = rows(connection, UNFINISHED, [], |row| row.get(0))?;
+            by_numbers(connection, numbers)
+        };
+        self.readers.read(find).await
+    }
+
+    /// Tasks of this starter that have ended and of whose end it was not told, the oldest end first.
+    pub async fn untold_ends(
+        &self,
+        started_by: &str,
+        most: usize,
+    ) -> Result<Vec<Task>, StoreError> {
+        let key = (started_by.to_owned(), limit(most));
+        let find = move |connection: &Connection| {
+            let numbers = rows(connection, UNTOLD, key, |row| row.get(0))?;
             by_numbers(connection, numbers)
         };
         self.readers.read(find).await

@@ -115,10 +115,14 @@ fn items(
 fn messages(connection: &Connection, task: &str) -> Result<Vec<TurnMessages>, StoreError> {
     let mut statement = prepare(connection, MESSAGES)?;
     let mut rows = statement.query([task])?;
-    let mut turns = Vec::new();
+    let mut turns: Vec<TurnMessages> = Vec::new();
     while let Some(row) = rows.next()? {
         let turn = TurnId::new(column(row, 0)?);
-        turns.push(TurnMessages { turn, messages: parsed(column(row, 1)?, "message")? });
+        let messages: Vec<Message> = parsed(column(row, 1)?, "message")?;
+        match turns.iter_mut().rfind(|known| known.turn == turn) {
+            Some(known) => known.messages.extend(messages),
+            None => turns.push(TurnMessages { turn, messages }),
+        }
     }
     Ok(turns)
 }

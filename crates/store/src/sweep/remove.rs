@@ -1,11 +1,10 @@
 //! One piece of a sweep: a transaction of bounded work.
 
-use ostler_model::{Event, TaskId};
+use ostler_model::TaskId;
 use rusqlite::{Connection, Row};
 
 use super::{Phase, Step, Stepped};
 use crate::StoreError;
-use crate::job::text;
 use crate::queries::prepare;
 use crate::read::{row, rows};
 use crate::write::Writer;
@@ -16,10 +15,9 @@ pub(crate) const SQL: &[&str] = &[
     TOO_MANY,
     COUNT,
     USES,
-    OVER_WITH_WIRE,
-    NO_WIRE,
+    HOST_ASKS,
+    NOTIFICATIONS,
     LEFT,
-    LEFT_WIRE,
     LEFT_ITEMS,
     LEFT_MESSAGES,
     LEFT_EVENTS,
@@ -30,8 +28,6 @@ pub(crate) const SQL: &[&str] = &[
 const MOST_ROWS: i64 = 1000;
 /// Tasks that one transaction removes, each with its asks, intents and turns.
 const MOST_TASKS: i64 = 50;
-/// Tasks that one transaction looks at in search of raw lines.
-const MOST_LOOKED_AT: i64 = 500;
 /// Pages that one transaction gives back.
 const MOST_PAGES: i64 = 500;
 /// Free pages that stay, because they will be wanted again soon: 4 MB.
@@ -44,13 +40,12 @@ const TOO_MANY: &str = "SELECT number, id FROM tasks WHERE is_over = 1 AND state
 const COUNT: &str = "SELECT tasks FROM task_counts WHERE state = ?1";
 const USES: &str = "DELETE FROM rule_uses WHERE place IN \
      (SELECT place FROM rule_uses WHERE at < ?1 ORDER BY at LIMIT ?2)";
-const OVER_WITH_WIRE: &str = "SELECT number, id, ended_at, EXISTS (SELECT 1 FROM wire WHERE task = number) \
-     FROM tasks WHERE is_over = 1 AND (ended_at, number) >= (?1, ?2) \
-     ORDER BY ended_at, number LIMIT ?3";
-const NO_WIRE: &str = "DELETE FROM wire WHERE place IN \
-     (SELECT place FROM wire WHERE task = ?1 ORDER BY place LIMIT ?2)";
+const HOST_ASKS: &str = "DELETE FROM host_asks WHERE place IN \
+     (SELECT place FROM host_asks WHERE is_undecided = 0 AND opened_at < ?1 \
+     ORDER BY opened_at LIMIT ?2)";
+const NOTIFICATIONS: &str = "DELETE FROM notifications WHERE place IN \
+     (SELECT place FROM notifications WHERE due_at IS NULL AND at < ?1 ORDER BY at LIMIT ?2)";
 const LEFT: &str = "SELECT task FROM leftovers ORDER BY task LIMIT 1";
-const LEFT_WIRE: &str = NO_WIRE;
 const LEFT_ITEMS: &str = "DELETE FROM items WHERE place IN \
      (SELECT place FROM items WHERE task = ?1 ORDER BY place LIMIT ?2)";
 const LEFT_MESSAGES: &str = "DELETE FROM messages WHERE place IN \
@@ -70,7 +65,7 @@ pub(crate) fn clear_leftovers(connection: &Connection, epoch: i64) -> Result<boo
             return Ok(false);
         };
         let mut left = MOST_ROWS;
-        for sql in [LEFT_WIRE, LEFT_ITEMS, LEFT_MESSAGES, LEFT_EVENTS] {
+        for sql in [LEFT_ITEMS, LEFT_MESSAGES, LEFT_EVENTS] {
             left -= execute(connection, sql, (task, left))?;
             if left <= 0 {
                 return Ok(true);
@@ -81,12 +76,7 @@ pub(crate) fn clear_leftovers(connection: &Connection, epoch: i64) -> Result<boo
     })
 }
 
-pub(crate) fn step(
-    connection: &Connection,
-    compressor: &mut zstd::bulk::Compressor<'static>,
-    epoch: i64,
-    step: Step,
-) -> Result<Stepped, StoreError> {
+pub(crate) fn step(connection: &Connection, epoch: i64, step: Step) -> Result<Stepped, StoreError> {
     let mut stepped = Stepped::default();
     stepped.report.bytes_before = used_bytes(connection)?;
     // What is removed counts only when it is gone, and the size decides what else has to go.
@@ -95,7 +85,7 @@ pub(crate) fn step(
     } else if let Phase::Shrink = step.phase {
         shrink(connection, epoch)?
     } else {
-        let writer = Writer::new(connection, compressor);
+        let writer = Writer::new(connection);
         let mut piece = Piece { writer, step: &step, stepped: &mut stepped };
         transact(connection, epoch, || piece.remove())?
     };
@@ -123,10 +113,9 @@ impl Piece<'_, '_> {
                 _ => Phase::Count,
             },
             Phase::Uses => match self.remove_uses()? {
-                0 => Phase::Wire { ended_at: i64::MIN, number: 0 },
+                0 => Phase::Size,
                 _ => Phase::Uses,
             },
-            Phase::Wire { ended_at, number } => self.remove_wire(ended_at, number)?,
             Phase::Size => match self.remove_large()? {
                 0 => Phase::Shrink,
                 _ => Phase::Size,
@@ -167,41 +156,11 @@ impl Piece<'_, '_> {
         let before = self.step.now.saturating_sub(age_ms);
         let removed = execute(self.writer.connection, USES, (before, MOST_ROWS))?;
         self.stepped.report.rule_uses += removed.cast_unsigned();
-        Ok(removed)
-    }
-
-    fn remove_wire(&mut self, ended_at: i64, number: i64) -> Result<Phase, StoreError> {
-        if !self.is_too_large()? {
-            return Ok(Phase::Shrink);
-        }
-        let connection = self.writer.connection;
-        let from = (ended_at, number, MOST_LOOKED_AT);
-        let looked_at = rows(connection, OVER_WITH_WIRE, from, |row| {
-            Ok((task(row)?, row.get::<_, i64>(2)?, row.get::<_, bool>(3)?))
-        })?;
-        let last = looked_at.last().map(|((number, _), ended_at, _)| (*ended_at, number + 1));
-        let with_wire = looked_at.into_iter().find(|(_, _, has_wire)| *has_wire);
-        let Some(((number, task), ended_at, _)) = with_wire else {
-            return Ok(match last {
-                Some((ended_at, number)) => Phase::Wire { ended_at, number },
-                None => Phase::Size,
-            });
-        };
-        if execute(connection, NO_WIRE, (number, MOST_ROWS))? < MOST_ROWS {
-            self.say_removed(&task)?;
-            self.stepped.report.wire_removed.push(task);
-            return Ok(Phase::Wire { ended_at, number: number + 1 });
-        }
-        Ok(Phase::Wire { ended_at, number })
-    }
-
-    /// In the log itself, because it has less now than happened.
-    fn say_removed(&mut self, task: &TaskId) -> Result<(), StoreError> {
-        let (_, last) = crate::write::tasks::place_of(self.writer.connection, task)?;
-        let why = "raw lines: the database was larger than it may be".to_owned();
-        let event = Event::Removed { before_seq: last.cast_unsigned() + 1, why };
-        let body = text(&event, "event")?;
-        self.writer.add_event(task, self.step.now, event.name(), &body)
+        let asks = execute(self.writer.connection, HOST_ASKS, (before, MOST_ROWS))?;
+        self.stepped.report.host_asks += asks.cast_unsigned();
+        let told = execute(self.writer.connection, NOTIFICATIONS, (before, MOST_ROWS))?;
+        self.stepped.report.notifications += told.cast_unsigned();
+        Ok(removed + asks + told)
     }
 
     fn remove_large(&mut self) -> Result<usize, StoreError> {

@@ -14,10 +14,9 @@ pub(crate) const SQL: &[&str] = &[ASK, PUT, PUT_INTENT, HAD_SECRET];
 
 const ASK: &str = "SELECT body FROM asks WHERE id = ?1";
 // Written again as others may see it, an ask keeps the secret that it has.
-const PUT: &str = "INSERT INTO asks (id, task, state, is_undecided, is_closed, digest, body, secret) \
-     VALUES (:id, :task, :state, :is_undecided, :is_closed, :digest, :body, :secret) \
-     ON CONFLICT (id) DO UPDATE SET state = :state, is_undecided = :is_undecided, is_closed = :is_closed, \
-     digest = :digest, body = :body, \
+const PUT: &str = "INSERT INTO asks (id, task, is_undecided, body, secret) \
+     VALUES (:id, :task, :is_undecided, :body, :secret) \
+     ON CONFLICT (id) DO UPDATE SET is_undecided = :is_undecided, body = :body, \
      secret = CASE WHEN :is_closed THEN NULL ELSE coalesce(:secret, secret) END WHERE task = :task";
 const PUT_INTENT: &str = "INSERT INTO intents (id, task, is_open, body, secret) \
      VALUES (:id, :task, :is_open, :body, :secret) \
@@ -58,10 +57,8 @@ impl Writer<'_> {
             Ok(prepare(connection, PUT)?.execute(named_params! {
                 ":id": ask.id.as_str(),
                 ":task": number,
-                ":state": ask.state.name(),
                 ":is_undecided": ask.state.takes_a_decision(),
                 ":is_closed": ask.state == AskState::Closed,
-                ":digest": ask.digest,
                 ":body": text(&shown, "ask")?,
                 ":secret": secret,
             })?)

@@ -1,4 +1,4 @@
-//! Events, raw lines, and the text of items that have not ended.
+//! Events, and the text of items that have not ended.
 
 use ostler_model::task::{Partial, Wish};
 use ostler_model::{AskId, Decision, Event, ItemId, TaskId, TurnId};
@@ -10,12 +10,9 @@ use crate::StoreError;
 use crate::job::text;
 use crate::queries::prepare;
 
-pub(crate) const SQL: &[&str] =
-    &[ADD, ADD_WIRE, ADD_PARTIAL, REMOVE_PARTIALS, REMOVE_TURN_PARTIALS];
+pub(crate) const SQL: &[&str] = &[ADD, ADD_PARTIAL, REMOVE_PARTIALS, REMOVE_TURN_PARTIALS];
 
 const ADD: &str = "INSERT INTO events (task, seq, at, name, body) VALUES (?1, ?2, ?3, ?4, ?5)";
-const ADD_WIRE: &str =
-    "INSERT INTO wire (task, after_seq, at, size, lines) VALUES (?1, ?2, ?3, ?4, ?5)";
 const ADD_PARTIAL: &str = "INSERT INTO partials (task, turn, item, kind, agent, text) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const REMOVE_PARTIALS: &str = "DELETE FROM partials WHERE task = ?1 AND turn = ?2 AND item = ?3";
@@ -57,25 +54,6 @@ impl Writer<'_> {
 
     fn hide(&self, ask: &AskId, decision: &mut Decision) -> Result<(), StoreError> {
         *decision = hidden(self.connection, ask, decision)?;
-        Ok(())
-    }
-
-    pub(super) fn add_wire(
-        &mut self,
-        task: &TaskId,
-        at: i64,
-        lines: &[u8],
-    ) -> Result<(), StoreError> {
-        let log = *self.log(task)?;
-        let packed = self.compressor.compress(lines);
-        let packed = packed.map_err(|error| StoreError::Other(error.to_string()))?;
-        prepare(self.connection, ADD_WIRE)?.execute(params![
-            log.number,
-            log.last,
-            at,
-            lines.len(),
-            packed
-        ])?;
         Ok(())
     }
 

@@ -15,6 +15,7 @@ pub(crate) const SQL: &[&str] = &[
     ADD_KEY,
     ADD,
     PUT,
+    TOLD,
     REMOVE,
     LEAVE,
     NO_INTENTS,
@@ -22,6 +23,7 @@ pub(crate) const SQL: &[&str] = &[
     NO_TURNS,
     NO_PARTIALS,
     NO_KEYS,
+    NO_NOTIFICATIONS,
 ];
 
 const PLACE: &str = "SELECT number, coalesce((SELECT max(seq) FROM events WHERE task = number), 0) \
@@ -40,6 +42,8 @@ const PUT: &str = "UPDATE tasks SET \
      state = :state, is_over = :is_over, cwd = :cwd, started_by = :started_by, updated_at = :updated_at, \
      queued_at = CASE WHEN :queued_at IS NOT NULL THEN coalesce(queued_at, :queued_at) END, \
      wake_at = :wake_at, ended_at = :ended_at, body = :body WHERE id = :id";
+const TOLD: &str =
+    "UPDATE tasks SET told_end = ?3 WHERE id = ?1 AND started_by = ?2 AND ended_at = ?3";
 const REMOVE: &str = "DELETE FROM tasks WHERE number = ?1";
 const LEAVE: &str = "INSERT INTO leftovers (task) VALUES (?1)";
 const NO_INTENTS: &str = "DELETE FROM intents WHERE task = ?1";
@@ -47,6 +51,7 @@ const NO_ASKS: &str = "DELETE FROM asks WHERE task = ?1";
 const NO_TURNS: &str = "DELETE FROM turns WHERE task = ?1";
 const NO_PARTIALS: &str = "DELETE FROM partials WHERE task = ?1";
 const NO_KEYS: &str = "DELETE FROM start_keys WHERE task = ?1";
+const NO_NOTIFICATIONS: &str = "DELETE FROM notifications WHERE task = ?1";
 
 /// A task's number and the seq of its newest event.
 pub(crate) fn place_of(connection: &Connection, task: &TaskId) -> Result<(i64, i64), StoreError> {
@@ -83,6 +88,16 @@ impl Writer<'_> {
         }
     }
 
+    pub(super) fn note_end_told(
+        &self,
+        task: &TaskId,
+        started_by: &str,
+        ended_at: i64,
+    ) -> Result<(), StoreError> {
+        prepare(self.connection, TOLD)?.execute(params![task.as_str(), started_by, ended_at])?;
+        Ok(())
+    }
+
     /// The task itself and all that is small or secret goes at once; its log, which can be long, bit by bit afterwards.
     pub(super) fn remove_task(&mut self, task: &TaskId) -> Result<(), StoreError> {
         let number = self.number(task)?;
@@ -106,7 +121,7 @@ impl Writer<'_> {
         } else {
             remove()?;
         }
-        for sql in [NO_TURNS, NO_PARTIALS, NO_KEYS, LEAVE, REMOVE] {
+        for sql in [NO_TURNS, NO_PARTIALS, NO_KEYS, NO_NOTIFICATIONS, LEAVE, REMOVE] {
             prepare(connection, sql)?.execute([number])?;
         }
         Ok(had_a_secret)

@@ -9,7 +9,7 @@ use crate::job::text;
 use crate::queries::prepare;
 use crate::{StoreError, TurnRow};
 
-pub(crate) const SQL: &[&str] = &[PUT, PUT_ITEM, PUT_MESSAGES];
+pub(crate) const SQL: &[&str] = &[PUT, PUT_ITEM, PUT_MESSAGES, REMOVE_LATER_MESSAGES];
 
 const PUT: &str = "INSERT INTO turns (task, turn, number, began_at, result) \
      VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (task, turn) DO UPDATE SET \
@@ -17,8 +17,10 @@ const PUT: &str = "INSERT INTO turns (task, turn, number, began_at, result) \
 const PUT_ITEM: &str = "INSERT INTO items (task, turn, item, number, how, body) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (task, turn, item) DO UPDATE SET \
      number = excluded.number, how = excluded.how, body = excluded.body";
-const PUT_MESSAGES: &str = "INSERT INTO messages (task, turn, body) VALUES (?1, ?2, ?3) \
-     ON CONFLICT (task, turn) DO UPDATE SET body = excluded.body";
+const PUT_MESSAGES: &str = "INSERT INTO messages (task, turn, part, body) VALUES (?1, ?2, ?3, ?4) \
+     ON CONFLICT (task, turn, part) DO UPDATE SET body = excluded.body";
+const REMOVE_LATER_MESSAGES: &str =
+    "DELETE FROM messages WHERE task = ?1 AND turn = ?2 AND part > ?3";
 
 #[derive(Clone, Copy)]
 pub(super) struct ItemKey<'a> {
@@ -64,11 +66,15 @@ impl Writer<'_> {
         &mut self,
         task: &TaskId,
         turn: &TurnId,
+        part: u32,
         messages: &[Message],
     ) -> Result<(), StoreError> {
         let number = self.number(task)?;
         let body = text(&messages, "message")?;
-        prepare(self.connection, PUT_MESSAGES)?.execute(params![number, turn.as_str(), body])?;
+        let key = params![number, turn.as_str(), part];
+        prepare(self.connection, REMOVE_LATER_MESSAGES)?.execute(key)?;
+        let row = params![number, turn.as_str(), part, body];
+        prepare(self.connection, PUT_MESSAGES)?.execute(row)?;
         Ok(())
     }
 }

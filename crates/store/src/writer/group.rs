@@ -18,7 +18,6 @@ pub(super) struct Outcome {
 /// When it returns well, all of it is on disk; otherwise none is.
 pub(super) fn write(
     connection: &Connection,
-    compressor: &mut zstd::bulk::Compressor<'static>,
     epoch: i64,
     writings: &[Writing],
 ) -> Result<Outcome, StoreError> {
@@ -29,7 +28,7 @@ pub(super) fn write(
             removed_a_task: false,
         };
         for writing in writings {
-            let result = write_batch(connection, compressor, writing, &mut outcome)?;
+            let result = write_batch(connection, writing, &mut outcome)?;
             outcome.results.push(result);
         }
         Ok(outcome)
@@ -62,12 +61,11 @@ fn held(connection: &Connection, epoch: i64) -> Result<(), StoreError> {
 /// The outer error is one that no batch survives.
 fn write_batch(
     connection: &Connection,
-    compressor: &mut zstd::bulk::Compressor<'static>,
     writing: &Writing,
     outcome: &mut Outcome,
 ) -> Result<Result<Committed, StoreError>, StoreError> {
     run(connection, "SAVEPOINT batch")?;
-    let mut writer = Writer::new(connection, compressor);
+    let mut writer = Writer::new(connection);
     let stop = match writer.write(&writing.writes) {
         Ok(()) => {
             run(connection, "RELEASE batch")?;

@@ -80,7 +80,6 @@ impl Spool {
                 Ready::Event { task, at, .. } | Ready::Plain(Write::Event { task, at, .. }) => {
                     (task, *at, 1)
                 }
-                Ready::Plain(Write::Wire { task, at, .. }) => (task, *at, 0),
                 Ready::Item { .. } | Ready::Plain(_) => continue,
             };
             let lost = self.lost.entry(task.clone()).or_default();

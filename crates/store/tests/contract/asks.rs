@@ -1,10 +1,14 @@
 //! Asks and intents: the first decision wins, and secrets do not stay.
 
-use ostler_model::task::{AskClosed, AskRecord, AskState, IntentState, NotDone, Receipt};
+use ostler_model::task::{
+    AskClosed, AskRecord, AskState, DecidedBy, DecisionRecord, IntentState, NotDone, Receipt,
+};
 use ostler_model::{Decision, Event};
-use ostler_store::{Committed, Store, StoreError, Write};
+use ostler_store::{Attempt, Committed, HostAskRow, Retention, Store, StoreError, Write};
 
-use crate::samples::{answer, answers, ask, decided, event, id, intent, new, secret_ask, task};
+use crate::samples::{
+    NOON, answer, answers, ask, decided, event, id, intent, new, secret_ask, task,
+};
 use crate::world::{World, refused, write};
 
 fn decide(ask: &str, decision: Decision, name: &str) -> Write {
@@ -73,28 +77,22 @@ async fn asks_are_found_by_all_that_is_known_of_them() {
     let world = World::new();
     let store = world.open();
     let parked = AskRecord { state: AskState::Parked, ..ask("ab2", "t1") };
-    let other_digest = AskRecord { digest: "same".to_owned(), ..ask("ac3", "t1") };
     let closed = AskRecord {
         state: AskState::Closed,
         closed: Some(AskClosed::Overtaken),
-        digest: "same".to_owned(),
         ..ask("ad4", "t1")
     };
     write(&store, vec![new(task("t1")), new(task("t2"))]).await;
-    let asks = [ask("ab1", "t2"), parked.clone(), other_digest.clone(), closed, ask("b1", "t1")];
+    let asks = [ask("ab1", "t2"), parked.clone(), ask("ac3", "t1"), closed, ask("b1", "t1")];
     write(&store, asks.map(put).into()).await;
     write(&store, vec![decide("b1", Decision::Once, "ada")]).await;
 
     assert_eq!(ids(store.undecided_asks()).await, ["ab1", "ab2", "ac3"]);
     assert_eq!(ids(store.undecided_asks_of(&id("t1"))).await, ["ab2", "ac3"]);
-    assert_eq!(ids(store.unclosed_asks()).await, ["ab1", "ab2", "ac3", "b1"]);
     assert_eq!(ids(store.asks_of(&id("t1"))).await, ["ab2", "ac3", "ad4", "b1"]);
     assert_eq!(ids(store.asks_by_prefix("ab", 9)).await, ["ab1", "ab2"]);
     assert_eq!(ids(store.asks_by_prefix("a", 3)).await, ["ab1", "ab2", "ac3"]);
     assert_eq!(store.ask(&"ab2".into()).await.unwrap(), Some(parked));
-    let found = store.ask_by_digest(&id("t1"), "same").await.unwrap();
-    assert_eq!(found, Some(other_digest));
-    assert_eq!(store.ask_by_digest(&id("t2"), "same").await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -235,4 +233,82 @@ async fn the_answer_to_an_ask_that_is_not_there_counts_as_secret() {
     write(&store, vec![new(task("t1")), Write::Intent(Box::new(intended.clone()))]).await;
     assert!(!shown(&store).await.contains(SECRET));
     assert_eq!(store.open_intents().await.unwrap(), [intended]);
+}
+
+fn host_ask(name: &str, owner: &str, key: &str) -> HostAskRow {
+    HostAskRow {
+        ask: AskRecord { source: None, digest: "d".to_owned(), ..ask(name, owner) },
+        key: key.to_owned(),
+        cwd: "/work".to_owned(),
+        by: "ada".to_owned(),
+        attempts: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn host_asks_are_found_by_all_that_is_known_of_them() {
+    let world = World::new();
+    let store = world.open();
+    let put = |row: &HostAskRow| Write::HostAsk(Box::new(row.clone()));
+    let (first, second) = (host_ask("ab1", "c1", "k1"), host_ask("ab2", "c1", "k2"));
+    let other = host_ask("cd3", "c2", "k1");
+    write(&store, vec![put(&first), put(&second), put(&other)]).await;
+    assert_eq!(
+        store.undecided_host_asks().await.unwrap(),
+        [first.clone(), second.clone(), other.clone()]
+    );
+    let for_session = decided(Decision::Session, "ada");
+    let decide = |by: &str| Write::DecideHost {
+        ask: "ab2".into(),
+        decision: Box::new(DecisionRecord { by: person(by), ..for_session.clone() }),
+    };
+    let attempt = Attempt { who: "p".to_owned(), why: "w".to_owned(), at: NOON };
+    let tried = Write::HostAttempt { ask: "ab2".into(), attempt: attempt.clone() };
+    write(&store, vec![decide("ada"), tried]).await;
+    let mut allowed = second.clone();
+    allowed.ask.state = AskState::Decided;
+    allowed.ask.decision = Some(for_session.clone());
+    allowed.attempts.push(attempt);
+    // The first decision counts, and what is decided cannot be taken back.
+    let lost = Committed::Lost(Box::new(allowed.ask.clone()));
+    let rule = || Write::RuleGone("r".into());
+    assert_eq!(write(&store, vec![rule(), decide("bob")]).await, lost);
+    let close = Write::CloseHost { ask: "ab2".into(), how: AskClosed::Overtaken };
+    assert_eq!(write(&store, vec![close]).await, lost);
+    store.close().await;
+
+    let store = world.open();
+    assert_eq!(store.undecided_host_asks().await.unwrap(), [first.clone(), other.clone()]);
+    assert_eq!(store.host_ask(&"ab2".into()).await.unwrap(), Some(allowed.clone()));
+    assert_eq!(store.host_asks_by_prefix("ab", 9).await.unwrap(), [first, allowed.clone()]);
+    assert_eq!(store.host_ask_by_key(&"c2".into(), "k1").await.unwrap(), Some(other));
+    assert_eq!(store.host_ask_by_key(&"c2".into(), "k2").await.unwrap(), None);
+    let allowed_before = async |owner: &str, digest| {
+        store.host_ask_for_session(&owner.into(), digest).await.unwrap()
+    };
+    assert_eq!(allowed_before("c1", "d").await, Some(allowed));
+    assert_eq!(allowed_before("c2", "d").await, None);
+    assert_eq!(allowed_before("c1", "e").await, None);
+    // Neither an id nor a key can be another's.
+    let error = refused(&store, vec![put(&host_ask("ab1", "c1", "k9"))]).await;
+    assert!(matches!(error, StoreError::AskIdTaken(ask) if ask == "ab1".into()));
+    let known = write(&store, vec![put(&host_ask("ef4", "c2", "k1"))]).await;
+    assert_eq!(known, Committed::Lost(Box::new(host_ask("cd3", "c2", "k1").ask)));
+
+    let retention = Retention { age_ms: Some(1), ..Retention::none() };
+    let report = store.sweep(NOON + 2, &retention).await.unwrap();
+    assert_eq!((report.host_asks, report.is_empty()), (1, false));
+    assert_eq!(
+        ids(async { Ok(rows_of(store.undecided_host_asks().await?)) }).await,
+        ["ab1", "cd3"]
+    );
+    assert_eq!(store.host_ask(&"ab2".into()).await.unwrap(), None);
+}
+
+fn person(name: &str) -> DecidedBy {
+    DecidedBy::Person { name: name.to_owned(), surface: "terminal".to_owned() }
+}
+
+fn rows_of(rows: Vec<HostAskRow>) -> Vec<AskRecord> {
+    rows.into_iter().map(|row| row.ask).collect()
 }

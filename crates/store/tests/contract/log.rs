@@ -1,11 +1,12 @@
 //! Events, raw lines, and text that still grows.
 
+use ostler_model::item::ItemEnd;
 use ostler_model::task::{Agent, Partial};
-use ostler_model::thread::DeltaKind;
-use ostler_model::{Event, TaskState};
-use ostler_store::{LoggedEvent, WireChunk, Write};
+use ostler_model::thread::{DeltaKind, Update};
+use ostler_model::{Event, Item, ItemBody, TaskState};
+use ostler_store::{LoggedEvent, Write};
 
-use crate::samples::{NOON, event, id, moved, new, task};
+use crate::samples::{event, id, moved, new, task};
 use crate::world::{World, write};
 
 fn notice(seq: u64, number: u64) -> LoggedEvent {
@@ -48,31 +49,6 @@ async fn changes_of_state_are_found_among_all_else() {
     assert_eq!(states, [(2, steps[0], steps[1]), (4, steps[1], steps[2])]);
 }
 
-#[tokio::test]
-async fn raw_lines_come_back_byte_for_byte_after_the_event_they_followed() {
-    let world = World::new();
-    let store = world.open();
-    let odd = b"\xff\x00 no text at all\n".repeat(3000);
-    let wire = |at, lines: &[u8]| Write::Wire { task: id("t1"), at, lines: lines.to_vec() };
-    write(&store, vec![new(task("t1")), wire(NOON, b"{\"a\":1}\n")]).await;
-    write(&store, vec![event("t1", 1), event("t1", 2), wire(NOON + 1, &odd)]).await;
-    write(&store, vec![wire(NOON + 2, b"")]).await;
-
-    let chunks = store.wire(&id("t1"), 0, 9).await.unwrap();
-    let expected = [(0, NOON, b"{\"a\":1}\n".to_vec()), (2, NOON + 1, odd), (2, NOON + 2, vec![])];
-    let expected = chunks.iter().zip(expected).map(|(chunk, (after_seq, at, lines))| WireChunk {
-        place: chunk.place,
-        after_seq,
-        at,
-        lines,
-    });
-    assert_eq!(chunks, expected.collect::<Vec<_>>());
-    let rest = store.wire(&id("t1"), chunks[0].place, 1).await.unwrap();
-    assert_eq!(rest, chunks[1..2]);
-    // A log with raw lines has no more seqs than one without.
-    assert_eq!(store.task(&id("t1")).await.unwrap().unwrap().last_seq, 2);
-}
-
 fn partial(item: &str, kind: DeltaKind, text: &str) -> Partial {
     let scout = || Agent { thread: "thread-2".into(), name: Some("scout".to_owned()) };
     let agent = (kind == DeltaKind::Reasoning).then(scout);
@@ -111,4 +87,44 @@ async fn text_grows_until_its_item_or_turn_ends() {
     let (task, turn) = (id("t1"), "turn-1".into());
     write(&store, vec![Write::TurnPartialsGone { task, turn }]).await;
     assert_eq!(store.partials(&id("t1")).await.unwrap(), []);
+}
+
+/// The text of an item is stored once, and the log tells it all the same.
+#[tokio::test]
+async fn the_end_of_an_item_is_told_as_it_was() {
+    let world = World::new();
+    let store = world.open();
+    let item = |text: &str| Item {
+        id: "i1".into(),
+        body: ItemBody::Plan { text: format!("hay{}", text.repeat(400)) },
+    };
+    let ended = |agent, text: &str, how| {
+        let update = Update::ItemEnded { turn: "u1".into(), item: item(text), how };
+        Event::Thread { agent, update: Box::new(update) }
+    };
+    let (own, how) = (ended(None, "one", ItemEnd::Interrupted), ItemEnd::Interrupted);
+    let agent = Some(Agent { thread: "thread-2".into(), name: None });
+    let of_agent = ended(agent, "two", ItemEnd::Reported);
+    let row = Box::new(item("one"));
+    let log =
+        |event: &Event| Write::Event { task: id("t1"), at: 1, event: Box::new(event.clone()) };
+    write(
+        &store,
+        vec![
+            new(task("t1")),
+            Write::Item { task: id("t1"), turn: "u1".into(), number: 1, item: row, how },
+            log(&own),
+            // A sub-agent's items stand in the log alone.
+            log(&of_agent),
+        ],
+    )
+    .await;
+
+    let told: Vec<Event> =
+        store.events(&id("t1"), 0, 9).await.unwrap().into_iter().map(|it| it.event).collect();
+    assert_eq!(told, [own, of_agent]);
+    let connection = rusqlite::Connection::open(world.settings().path).unwrap();
+    let bodies = "SELECT sum(instr(body, 'hayone') > 0) FROM events";
+    let with_text: i64 = connection.query_row(bodies, [], |row| row.get(0)).unwrap();
+    assert_eq!(with_text, 0, "the text stands in the log, too");
 }

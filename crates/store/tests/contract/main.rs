@@ -9,6 +9,7 @@
 mod asks;
 mod layouts;
 mod log;
+mod notifications;
 mod random;
 mod rest;
 mod samples;

@@ -1,6 +1,6 @@
 //! Rules, app-servers, homes, sizes, and what is left of a removed task.
 
-use ostler_store::{AppServerRow, RuleRow, RuleUse, StartKey, Write};
+use ostler_store::{AppServerRow, KeyRow, RuleRow, RuleUse, StartKey, Write};
 
 use crate::samples::{NOON, ask, event, id, intent, new, task};
 use crate::world::{World, write};
@@ -86,7 +86,8 @@ async fn nothing_is_left_of_a_removed_task_and_its_key_is_free() {
     assert_eq!(store.events(&id("t1"), 0, 9).await.unwrap(), []);
     assert_eq!(store.undecided_asks().await.unwrap(), []);
     assert_eq!(store.open_intents().await.unwrap(), []);
-    assert_eq!(store.task_by_key("ada", "k").await.unwrap().unwrap().id, id("t3"));
+    let key = StartKey { key: "k".to_owned(), digest: "t3".to_owned() };
+    assert_eq!(store.started_with("ada", &key).await.unwrap(), Some(id("t3")));
     // A new task of the same id begins anew, while the old log is still being cleared away.
     write(&store, vec![new(task("t1")), event("t1", 7)]).await;
     assert_eq!(store.events(&id("t1"), 0, 9).await.unwrap().len(), 1);
@@ -106,4 +107,18 @@ async fn sizes_say_which_table_is_large() {
     let tables: u64 = sizes.tables.iter().map(|table| table.bytes).sum();
     assert!(tables <= sizes.file && sizes.free < sizes.file, "{sizes:?}");
     assert!(sizes.tables[0].bytes > 100_000, "{sizes:?}");
+}
+
+#[tokio::test]
+async fn a_key_that_is_gone_does_not_come_back_by_being_used() {
+    let world = World::new();
+    let store = world.open();
+    let key =
+        |json: &str| KeyRow { id: "k1".to_owned(), digest: "d1".to_owned(), json: json.to_owned() };
+    store.commit(Write::Key(key("{}")).into()).await.unwrap();
+    store.commit(Write::KeyUsed(key("{\"used\":1}")).into()).await.unwrap();
+    assert_eq!(store.keys().await.unwrap(), [key("{\"used\":1}")]);
+    store.commit(Write::KeyGone { id: "k1".to_owned() }.into()).await.unwrap();
+    store.commit(Write::KeyUsed(key("{\"used\":2}")).into()).await.unwrap();
+    assert_eq!(store.keys().await.unwrap(), []);
 }

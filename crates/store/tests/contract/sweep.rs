@@ -20,7 +20,7 @@ fn ids(names: &[&str]) -> Vec<TaskId> {
 }
 
 /// Twelve tasks, one for each hour, among them one that is not over.
-async fn twelve(store: &Store, wire_bytes: usize) {
+async fn twelve(store: &Store) {
     for number in 0..12_i64 {
         let state = match number {
             1 => TaskState::Working,
@@ -28,38 +28,25 @@ async fn twelve(store: &Store, wire_bytes: usize) {
             _ => TaskState::Completed,
         };
         let name = format!("t{number:02}");
-        let mut writes = vec![new(in_state(&name, state, NOON + number * HOUR)), event(&name, 1)];
-        let lines = noise(wire_bytes, number.cast_unsigned());
-        writes.push(Write::Wire { task: id(&name), at: NOON, lines });
-        write(store, writes).await;
+        let task = new(in_state(&name, state, NOON + number * HOUR));
+        write(store, vec![task, event(&name, 1)]).await;
     }
-}
-
-/// Bytes that no compression makes smaller.
-fn noise(bytes: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let next = |_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        state.to_be_bytes()[0]
-    };
-    (0..bytes).map(next).collect()
 }
 
 #[tokio::test]
 async fn old_tasks_go_and_what_is_not_over_stays() {
     let world = World::new();
     let store = world.open();
-    twelve(&store, 10).await;
+    twelve(&store).await;
     let used = |at| Write::RuleUsed { rule: "r".into(), ask: "a".into(), task: id("t"), at };
     write(&store, vec![used(NOON), used(NOON + 20 * HOUR)]).await;
     let retention = Retention { age_ms: Some(10 * HOUR), ..Retention::none() };
     let report = store.sweep(NOON + 14 * HOUR, &retention).await.unwrap();
     assert_eq!(report.too_old, ids(&["t00", "t02", "t03"]));
     assert_eq!((report.rule_uses, report.too_many.len()), (1, 0));
-    assert_eq!((report.too_large.len(), report.wire_removed.len()), (0, 0));
+    assert_eq!(report.too_large, []);
     assert_eq!(left(&store).await, ["t01", "t04", "t05", "t06", "t07", "t08", "t09", "t10", "t11"]);
     world.wait_until_rows(&store, "events", 9).await;
-    world.wait_until_rows(&store, "wire", 9).await;
     let again = store.sweep(NOON + 14 * HOUR, &retention).await.unwrap();
     assert!(again.is_empty(), "{again:?}");
 }
@@ -68,7 +55,7 @@ async fn old_tasks_go_and_what_is_not_over_stays() {
 async fn of_each_state_only_so_many_are_kept() {
     let world = World::new();
     let store = world.open();
-    twelve(&store, 10).await;
+    twelve(&store).await;
     let tasks = BTreeMap::from([
         (TaskState::Completed, 2),
         (TaskState::Failed, 3),
@@ -82,25 +69,7 @@ async fn of_each_state_only_so_many_are_kept() {
 }
 
 #[tokio::test]
-async fn raw_lines_go_first_when_only_the_size_is_too_large_and_the_log_says_so() {
-    let world = World::new();
-    let store = world.open();
-    twelve(&store, 100_000).await;
-    let retention = Retention { size_bytes: Some(900_000), ..Retention::none() };
-    let report = store.sweep(NOON, &retention).await.unwrap();
-    assert_eq!(report.too_large, []);
-    assert_eq!(report.wire_removed, ids(&["t00", "t02", "t03", "t04", "t05", "t06"]));
-    assert!(report.bytes_before > 1_200_000 && report.bytes_after <= 900_000, "{report:?}");
-    assert_eq!(left(&store).await.len(), 12);
-    let log = store.events(&id("t00"), 1, 9).await.unwrap();
-    assert!(matches!(&log[0].event, Event::Removed { before_seq: 2, .. }), "{log:?}");
-    assert_eq!(store.wire(&id("t00"), 0, 9).await.unwrap(), []);
-    // Running, although it is the second oldest.
-    assert_eq!(store.wire(&id("t01"), 0, 9).await.unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn whole_tasks_go_when_raw_lines_are_not_enough_and_the_file_shrinks() {
+async fn the_oldest_tasks_go_when_the_size_is_too_large_and_the_file_shrinks() {
     let world = World::new();
     let store = world.open();
     for number in 0..40 {

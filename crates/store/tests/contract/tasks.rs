@@ -1,7 +1,7 @@
 //! Tasks: what is written is read back, in every order it is asked for.
 
 use ostler_model::{Task, TaskState};
-use ostler_store::{Committed, Cursor, Seqs, StartKey, StoreError, TaskFilter, Write};
+use ostler_store::{Committed, Cursor, Seqs, StartKey, Store, StoreError, TaskFilter, Write};
 
 use crate::samples::{NOON, event, id, in_state, new, task};
 use crate::world::{World, refused, write};
@@ -69,10 +69,14 @@ async fn a_key_starts_one_task_for_each_who_uses_it() {
     let StoreError::KeyReused { key, task } = error else { panic!("{error}") };
     assert_eq!((key.as_str(), task), ("k", id("t1")));
 
-    let found = store.task_by_key("ada", "k").await.unwrap().unwrap();
-    assert_eq!((found.id, found.last_seq), (id("t1"), 1));
+    let key = |key: &str, digest: &str| StartKey { key: key.to_owned(), digest: digest.to_owned() };
+    let found = store.started_with("ada", &key("k", "d")).await.unwrap();
+    assert_eq!(found, Some(id("t1")));
     assert_eq!(store.task(&id("t2")).await.unwrap(), None);
-    assert_eq!(store.task_by_key("ada", "other").await.unwrap(), None);
+    assert_eq!(store.started_with("ada", &key("other", "d")).await.unwrap(), None);
+    let error = store.started_with("ada", &key("k", "other")).await.unwrap_err();
+    let StoreError::KeyReused { key, task } = error else { panic!("{error}") };
+    assert_eq!((key.as_str(), task), ("k", id("t1")));
 }
 
 #[tokio::test]
@@ -91,6 +95,52 @@ async fn tasks_are_found_by_the_beginning_of_their_id() {
 }
 
 #[tokio::test]
+async fn each_end_is_told_once_to_whoever_started_the_task() {
+    let world = World::new();
+    let store = world.open();
+    let ended = |name: &str, by: &str, at: i64| {
+        let mut task = in_state(name, TaskState::Completed, at);
+        (task.started_by, task.ended_at) = (by.to_owned(), Some(at));
+        task
+    };
+    for (name, by, at) in [("t1", "ada", 30), ("t2", "ada", 20), ("t3", "bea", 10)] {
+        write(&store, vec![new(ended(name, by, at))]).await;
+    }
+    let mut working = in_state("t4", TaskState::Working, 40);
+    working.started_by = "ada".to_owned();
+    write(&store, vec![new(working)]).await;
+    let told = |task: &str, by: &str, ended_at: i64| Write::EndTold {
+        task: id(task),
+        started_by: by.to_owned(),
+        ended_at,
+    };
+    let untold = async |store: &Store, by: &str| -> Vec<String> {
+        let tasks = store.untold_ends(by, 9).await.unwrap();
+        tasks.into_iter().map(|task| task.id.to_string()).collect()
+    };
+    assert_eq!(untold(&store, "ada").await, ["t2", "t1"]);
+    // Neither another's task nor another end is told by it.
+    write(&store, vec![told("t2", "ada", 20), told("t3", "ada", 10), told("t1", "ada", 29)]).await;
+    assert_eq!(
+        (untold(&store, "ada").await, untold(&store, "bea").await),
+        (vec!["t1".to_owned()], vec!["t3".to_owned()])
+    );
+    // It holds for good, until the task ends again.
+    store.close().await;
+    let store = world.open();
+    assert_eq!(untold(&store, "ada").await, ["t1"]);
+    write(&store, vec![Write::Task(Box::new(ended("t2", "ada", 50)))]).await;
+    assert_eq!(untold(&store, "ada").await, ["t1", "t2"]);
+    let filter = TaskFilter { started_by: Some("ada".to_owned()), ..TaskFilter::default() };
+    let own = async |filter: &TaskFilter| -> Vec<String> {
+        let page = store.tasks(filter, Cursor::FIRST, 9).await.unwrap();
+        page.tasks.into_iter().map(|task| task.id.to_string()).collect()
+    };
+    assert_eq!(own(&filter).await, ["t2", "t4", "t1"]);
+    assert_eq!(own(&TaskFilter { states: vec![TaskState::Working], ..filter }).await, ["t4"]);
+}
+
+#[tokio::test]
 async fn the_list_goes_page_by_page_from_the_newest() {
     let world = World::new();
     let store = world.open();
@@ -105,7 +155,8 @@ async fn the_list_goes_page_by_page_from_the_newest() {
         write(&store, vec![new(task)]).await;
     }
     let pages = async |states: &[TaskState], cwd: Option<&str>| {
-        let filter = TaskFilter { states: states.to_vec(), cwd: cwd.map(str::to_owned) };
+        let filter =
+            TaskFilter { states: states.to_vec(), cwd: cwd.map(str::to_owned), started_by: None };
         let mut pages: Vec<Vec<String>> = Vec::new();
         let mut before = Cursor::FIRST;
         loop {

@@ -65,18 +65,25 @@ async fn items_stand_as_they_came_and_the_last_word_counts() {
 }
 
 #[tokio::test]
-async fn messages_of_a_turn_are_written_anew_as_a_whole() {
+async fn messages_of_a_turn_are_written_anew_part_by_part() {
     let world = World::new();
     let store = world.open();
-    let put = |turn: &str, texts: &[&str]| {
+    let put = |turn: &str, part: u32, texts: &[&str]| {
         let messages = texts.iter().map(|text| Message::user((*text).to_owned())).collect();
-        Write::Messages { task: id("t1"), turn: turn.into(), messages }
+        Write::Messages { task: id("t1"), turn: turn.into(), part, messages }
     };
-    write(&store, vec![new(task("t1")), put("z", &["one"]), put("a", &["three"])]).await;
-    write(&store, vec![put("z", &["one", "two"])]).await;
-    let expected = [("z", vec!["one", "two"]), ("a", vec!["three"])].map(|(turn, texts)| {
-        let messages = texts.into_iter().map(|text| Message::user(text.to_owned())).collect();
-        TurnMessages { turn: turn.into(), messages }
-    });
-    assert_eq!(store.messages(&id("t1")).await.unwrap(), expected);
+    write(&store, vec![new(task("t1")), put("z", 0, &["one"]), put("a", 0, &["three"])]).await;
+    let two_parts = vec![put("z", 0, &["one", "two"]), put("z", 1, &["and more"])];
+    write(&store, two_parts).await;
+    let expected = |z: Vec<&str>| {
+        [("z", z), ("a", vec!["three"])].map(|(turn, texts)| {
+            let messages = texts.into_iter().map(|text| Message::user(text.to_owned())).collect();
+            TurnMessages { turn: turn.into(), messages }
+        })
+    };
+    let found = store.messages(&id("t1")).await.unwrap();
+    assert_eq!(found, expected(vec!["one", "two", "and more"]));
+
+    write(&store, vec![put("z", 0, &["one"])]).await;
+    assert_eq!(store.messages(&id("t1")).await.unwrap(), expected(vec!["one"]));
 }

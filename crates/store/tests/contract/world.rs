@@ -38,23 +38,17 @@ impl World {
 
     /// The table has so many rows soon.
     pub(crate) async fn wait_until_rows(&self, store: &Store, table: &str, rows: i64) {
+        self.wait_until_rows_of_nobody(table, rows).await;
+        store.commit(Batch::new()).await.unwrap();
+    }
+
+    /// The same where no store is open: one that was opened to look would fence off whoever still writes.
+    pub(crate) async fn wait_until_rows_of_nobody(&self, table: &str, rows: i64) {
         let connection = rusqlite::Connection::open(self.settings().path).unwrap();
         let count = format!("SELECT count(*) FROM {table}");
         until(async || {
             let found: i64 = connection.query_row(&count, [], |row| row.get(0)).unwrap();
             found == rows
-        })
-        .await;
-        store.commit(Batch::new()).await.unwrap();
-    }
-
-    /// A store opened now says so soon.
-    pub(crate) async fn wait_until(&self, holds: impl AsyncFn(&Store) -> bool) {
-        until(async || {
-            let store = self.open();
-            let holds = holds(&store).await;
-            store.close().await;
-            holds
         })
         .await;
     }
