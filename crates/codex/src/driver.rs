@@ -15,31 +15,38 @@ mod asks;
 mod child;
 pub(crate) mod command;
 mod connector;
+mod context;
 mod entry;
 mod family;
 mod guard;
 pub(crate) mod hear;
 mod kept;
+mod lines;
 mod look;
 pub(crate) mod messages;
 mod missed;
 mod open_again;
 mod outbox;
 pub(crate) mod perform;
+mod piece;
 mod rejoin;
 mod remembered;
 mod reopen;
+mod settled;
+mod unheard;
 
 pub use child::ChildConnector;
 pub use connector::{ConnectError, Connection, Connector, hello};
 pub use kept::KeeperConnector;
+pub use lines::{Lines, Listener, Overheard, WeakLines};
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use ostler_model::thread::{Echo, IfBusy, Limits, ServerWanted};
+use ostler_model::thread::{Echo, IfBusy, Limits, ServerWanted, View};
 use ostler_model::{ThreadId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -94,15 +101,27 @@ pub struct ThreadOptions {
     /// the updates end with [`Notice::LeftBehind`](crate::thread::Notice::LeftBehind), and the thread goes on unwatched.
     pub patience: Duration,
     pub lines: WireLines,
+    pub messages: Messages,
+}
+
+/// Whether the messages of a turn are gathered for its outcome, in memory, as long as it runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Messages {
+    #[default]
+    Gathered,
+    /// For whoever keeps the items, from which they can be made.
+    Left,
 }
 
 /// Whether what Codex says about a thread is also told as it came.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub enum WireLines {
     #[default]
     Untold,
-    /// As [`Told::Wire`](crate::thread::Told::Wire), for the thread and its sub-agents.
+    /// As [`Told::Wire`](crate::thread::Told::Wire), for the thread and its sub-agents. None is lost: Codex waits.
     Told,
+    /// To those who look, beside the updates. Nobody waits for them.
+    Overheard(Lines),
 }
 
 /// Longer than any pause of a program that reads at all, and short enough for whoever waits on another thread.
@@ -115,6 +134,7 @@ impl Default for ThreadOptions {
             handlers: ThreadHandlers::default(),
             patience: PATIENCE,
             lines: WireLines::default(),
+            messages: Messages::default(),
         }
     }
 }
@@ -199,6 +219,13 @@ impl Driver {
         let on = self.connected().await?;
         let opened = on.server.fork_thread_at(thread, last_turn, &settings).await?;
         self.drive(on, opened, settings, options, Arrival::Opened(History::Kept)).await
+    }
+
+    /// How a thread stands, its last turns, and where it is written down, as Codex says.
+    pub async fn look(&self, thread: &ThreadId) -> Result<(View, Option<PathBuf>), String> {
+        let on = self.connected().await.map_err(|error| error.to_string())?;
+        let (view, file) = look::look_with_file(&on.server, thread).await?;
+        Ok((view, file.map(PathBuf::from)))
     }
 
     /// The connection as it is now, made anew if it is gone.

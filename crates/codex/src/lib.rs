@@ -9,9 +9,12 @@
 
 pub mod account;
 pub mod app_server;
+pub mod bare_client;
 pub mod binary;
+pub mod config_layers;
 pub mod driver;
 pub mod keeper;
+pub mod own_server;
 pub mod peer;
 pub mod projection;
 pub mod protocol;

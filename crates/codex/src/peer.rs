@@ -18,6 +18,7 @@ mod actor;
 mod error;
 mod hang_up;
 mod matcher;
+mod room;
 mod writer;
 
 pub use error::{AnswerError, Closed, RequestError, RpcError};
@@ -37,9 +38,10 @@ use tokio_util::sync::CancellationToken;
 
 use hang_up::HangUp;
 use matcher::{Answer, Matcher};
+use room::Room;
 
 use crate::transport::Transport;
-use crate::wire::{Call, Oddity, Outgoing, RequestId};
+use crate::wire::{Again, Call, Oddity, Outgoing, RequestId};
 use crate::wire_log::Tap;
 
 /// JSON-RPC's code for a method that we do not know.
@@ -87,6 +89,13 @@ pub enum Event {
     Closed(Closed),
 }
 
+/// An event, or one that is like the event right before it but for its text.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    New(Event),
+    Again(Again),
+}
+
 /// The speaking side; cheap to clone, one connection behind all clones.
 #[derive(Debug, Clone)]
 pub struct Peer {
@@ -103,6 +112,9 @@ pub struct Peer {
 #[derive(Debug)]
 pub struct Events {
     queue: mpsc::Receiver<Queued>,
+    /// What was taken from the queue last, as far as it is not read.
+    current: std::vec::IntoIter<Heard>,
+    share: Option<OwnedSemaphorePermit>,
     cancel: CancellationToken,
     actor: Option<JoinHandle<()>>,
 }
@@ -114,11 +126,11 @@ pub(crate) enum Command {
     Say { message: Bytes, written: oneshot::Sender<()>, answers: Option<RequestId> },
 }
 
-/// An event with the share of the byte bound that it holds until it is read.
+/// Events that came together, with the share of the bounds that they hold until the last of them is read.
 #[derive(Debug)]
 pub(crate) struct Queued {
-    event: Event,
-    _share: Option<OwnedSemaphorePermit>,
+    pub(crate) events: Vec<Heard>,
+    pub(crate) share: Option<OwnedSemaphorePermit>,
 }
 
 /// Starts the conversation. The app-server expects `initialize` first.
@@ -133,14 +145,14 @@ pub fn open(transport: impl Transport, settings: &PeerSettings) -> (Peer, Events
     let actor = actor::Actor {
         commands: command_queue,
         events,
-        budget: Arc::new(Semaphore::new(settings.queued_bytes)),
-        queued_bytes: settings.queued_bytes,
+        room: Room::new(settings.queued_events.max(1), settings.queued_bytes),
         matcher: Matcher::new(),
         closed: closed_sender,
         stalled: stalled_sender,
         cancel: cancel.clone(),
         write_deadline: settings.write_deadline,
         tap: settings.tap.clone(),
+        pattern: None,
     };
     let peer = Peer {
         commands,
@@ -150,7 +162,8 @@ pub fn open(transport: impl Transport, settings: &PeerSettings) -> (Peer, Events
         stalled,
     };
     let actor = tokio::spawn(actor.run(frames, sink, hang_up));
-    (peer, Events { queue, cancel, actor: Some(actor) })
+    let current = Vec::new().into_iter();
+    (peer, Events { queue, current, share: None, cancel, actor: Some(actor) })
 }
 
 impl Peer {
@@ -333,7 +346,43 @@ impl Peer {
 impl Events {
     /// The next event; `None` after [`Event::Closed`]. Safe to drop and call again.
     pub async fn next(&mut self) -> Option<Event> {
-        self.queue.recv().await.map(|queued| queued.event)
+        self.next_heard().await.map(Event::from)
+    }
+
+    /// The next event if it is there already.
+    pub fn try_next(&mut self) -> Option<Event> {
+        self.try_next_heard().map(Event::from)
+    }
+
+    /// Like `next`, for whoever adds the pieces of a text together.
+    pub(crate) async fn next_heard(&mut self) -> Option<Heard> {
+        if let Some(heard) = self.pop() {
+            return Some(heard);
+        }
+        let queued = self.queue.recv().await?;
+        self.take_up(queued);
+        self.pop()
+    }
+
+    pub(crate) fn try_next_heard(&mut self) -> Option<Heard> {
+        if let Some(heard) = self.pop() {
+            return Some(heard);
+        }
+        let queued = self.queue.try_recv().ok()?;
+        self.take_up(queued);
+        self.pop()
+    }
+
+    fn take_up(&mut self, queued: Queued) {
+        (self.current, self.share) = (queued.events.into_iter(), queued.share);
+    }
+
+    fn pop(&mut self) -> Option<Heard> {
+        let heard = self.current.next();
+        if self.current.as_slice().is_empty() {
+            self.share = None;
+        }
+        heard
     }
 
     /// Says goodbye and waits until the connection's tasks have ended.
@@ -355,6 +404,15 @@ impl Drop for Events {
     }
 }
 
+impl From<Heard> for Event {
+    fn from(heard: Heard) -> Self {
+        match heard {
+            Heard::New(event) => event,
+            Heard::Again(again) => again.read().map_or_else(Self::Oddity, Self::Notification),
+        }
+    }
+}
+
 impl Command {
     /// What to write, unless the caller has gone: then it must not be written at all.
     pub(crate) fn is_abandoned(&self) -> bool {
@@ -363,12 +421,6 @@ impl Command {
             // An answer counts as given once it was handed over; a caller that left does not take it back.
             Self::Say { .. } => false,
         }
-    }
-}
-
-impl Queued {
-    pub(crate) fn new(event: Event, share: Option<OwnedSemaphorePermit>) -> Self {
-        Self { event, _share: share }
     }
 }
 

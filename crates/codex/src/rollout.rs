@@ -13,12 +13,17 @@
 
 mod assemble;
 mod calls;
+mod context;
+mod ended;
 mod exec;
 mod find;
+mod given;
 mod injected;
 mod line;
 mod recorded;
+mod tail;
 mod turns;
+mod unheard;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,7 +38,11 @@ use tokio_util::codec::Decoder;
 use crate::wire::{Frame, FrameError, LineDecoder, Oddity, OddityKind};
 use assemble::Assembly;
 
+pub use context::context_given;
+pub use ended::has_ended;
 pub use find::find;
+pub use given::{Given, given};
+pub use unheard::{Unheard, unheard};
 
 /// How much of the file is read at once.
 const CHUNK_BYTES: usize = 64 * 1024;

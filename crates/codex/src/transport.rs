@@ -1,7 +1,10 @@
 //! How messages travel: over a child's pipes, or over a unix socket. Never over TCP, where others could listen or speak.
 
+mod pace;
+mod reader;
 mod stdio;
 mod unix;
+mod write_half;
 
 pub use stdio::{Stdio, StdioChild, StdioStart};
 pub use unix::{ConnectError, UnixSocket};
@@ -12,6 +15,10 @@ use std::os::fd::OwnedFd;
 use futures_util::{Sink, Stream};
 
 use crate::wire::{Frame, FrameError, Outgoing};
+
+/// Nearly as much as Codex's pipes hold, so that one read takes a whole burst. The C library tidies up all its memory whenever
+/// 64 KiB are given back.
+const READ_BYTES: usize = 60 * 1024;
 
 /// Two halves of one connection: frames to read, frames to write.
 ///

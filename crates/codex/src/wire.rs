@@ -3,6 +3,7 @@
 //! Nothing here acts on a message. What cannot be read is an [`Oddity`], never an error and never the end of a
 //! healthy connection.
 
+mod again;
 mod envelope;
 mod frame;
 mod lines;
@@ -10,6 +11,7 @@ mod oddity;
 mod request_id;
 mod websocket;
 
+pub(crate) use again::{Again, Pattern};
 pub use envelope::{Call, ErrorBody, Glimpse, Message, Reply, glimpse, read_message};
 pub use frame::{Frame, FrameError, MAX_MESSAGE_BYTES, Outgoing};
 pub use lines::{LineDecoder, LineEncoder};

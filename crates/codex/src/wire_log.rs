@@ -25,6 +25,7 @@ mod name;
 mod reader;
 mod redact;
 mod remembered;
+mod shown;
 mod tap;
 mod writer;
 
@@ -43,7 +44,9 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 
 use files::private_folder;
-use redact::{KnownSecrets, SHORTEST_KNOWN_BYTES};
+pub(crate) use redact::KnownSecrets;
+use redact::SHORTEST_KNOWN_BYTES;
+pub(crate) use shown::ShownLines;
 pub(crate) use tap::Body;
 use tap::{Input, Outcome, tap};
 use writer::Writer;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ostler_codex::peer::{self, Closed, Event, PeerSettings};
 use ostler_codex::transport::{ConnectError, UnixSocket};
 use ostler_codex::wire::OddityKind;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tungstenite::handshake::derive_accept_key;
@@ -143,4 +144,23 @@ async fn a_server_that_never_answers_is_not_waited_for() {
     let _listener = UnixListener::bind(&path).unwrap();
     let error = UnixSocket::connect(&path).await.unwrap_err();
     assert!(matches!(error, ConnectError::TimedOut { .. }), "{error}");
+}
+
+/// The thread that reads holds the socket, too, and must end although the other side says nothing more.
+#[tokio::test]
+async fn whoever_stops_listening_leaves_nothing_open() {
+    let (_folder, path, server) = serve(|stream| {
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        let mut socket = tungstenite::accept(stream).unwrap();
+        // Below the WebSocket, which would answer the goodbye and so wake the thread.
+        while socket.get_mut().read(&mut [0; 64]).unwrap() > 0 {}
+        // A hang-up is the end of both directions.
+        let mut hung_up = [PollFd::new(socket.get_ref(), PollFlags::empty())];
+        poll(&mut hung_up, Some(&Timespec::try_from(SOON).unwrap())).unwrap()
+    });
+    let socket = UnixSocket::connect(&path).await.unwrap();
+    let (peer, events) = peer::open(socket, &PeerSettings::default());
+    drop((peer, events));
+    let hung_up = tokio::task::spawn_blocking(|| server.join().unwrap()).await.unwrap();
+    assert_eq!(hung_up, 1);
 }

@@ -17,9 +17,10 @@ use super::connector::{ConnectError, Connection, Connector};
 use super::entry::Entry;
 use super::open_again::Reopened;
 use super::outbox::{Delivery, Outbox};
+use super::piece::Piece;
 use crate::account::TokenSource;
 use crate::app_server::AppServer;
-use crate::peer::{Event, Events};
+use crate::peer::{Event, Events, Heard};
 use crate::protocol::limits::RateLimits;
 use crate::protocol::thread::Thread as ThreadView;
 use crate::thread::{Decided, Notice, Told};
@@ -27,6 +28,9 @@ use crate::thread::{Decided, Notice, Told};
 /// Events of threads that nobody has adopted yet: a thread may speak before the answer to its opening is looked at, and
 /// a sub-agent before we know whose it is. Both take milliseconds, in which Codex sends some hundred events at most.
 const EARLY_EVENTS: usize = 8192;
+
+/// Events that are heard before anything else is looked at. Like the peer's frames they come in bursts.
+const HEARD_AT_ONCE: usize = 256;
 
 pub(super) struct Actor {
     pub(super) connector: Arc<dyn Connector>,
@@ -53,6 +57,8 @@ pub(super) struct Actor {
     /// The last limits of the account that said something.
     pub(super) limits: Option<RateLimits>,
     pub(super) early: VecDeque<(ThreadId, Event)>,
+    /// Text that more may be added to before its thread's machine hears of it. None between two looks at everything else.
+    pub(super) piece: Option<Piece>,
     /// Threads whose work goes on under another id.
     pub(super) renamed: HashMap<ThreadId, ThreadId>,
     /// Threads of which Codex has been asked whose they are.
@@ -72,6 +78,8 @@ pub(super) enum Link {
 #[derive(Debug)]
 pub(super) enum Done {
     Signal(ThreadId, Signal),
+    /// Codex has what goes before this input, on this connection; then what became of the input itself.
+    Given(ThreadId, u64, InputId, Box<Signal>),
     Connected(ServerWanted, Box<Result<Connection, ConnectError>>),
     /// With the connection it was opened on.
     Reopened(ThreadId, u64, Box<Result<Reopened, Failure>>),
@@ -86,7 +94,7 @@ pub(super) enum Done {
 /// Everything that can wake the loop.
 enum Input {
     Command(Option<Command>),
-    Event(Option<Event>),
+    Event(Option<Heard>),
     Done(Done),
     Delivered(Delivery),
     Tick,
@@ -117,6 +125,7 @@ impl Actor {
             opening: Arc::new(()),
             limits: None,
             early: VecDeque::new(),
+            piece: None,
             renamed: HashMap::new(),
             asked_about: HashSet::new(),
             started: Instant::now(),
@@ -128,7 +137,7 @@ impl Actor {
             match self.next().await {
                 Input::Command(None) => break,
                 Input::Command(Some(command)) => self.command(command),
-                Input::Event(Some(event)) => self.hear(event),
+                Input::Event(Some(event)) => self.hear_burst(event),
                 Input::Event(None) => self.lose_link("the connection ended"),
                 Input::Done(done) => self.done(done),
                 Input::Delivered(delivery) => self.delivered(delivery),
@@ -141,12 +150,28 @@ impl Actor {
         self.running.shutdown().await;
     }
 
+    /// Hears an event, and those that came with it, until a watcher is behind.
+    fn hear_burst(&mut self, first: Heard) {
+        self.hear_next(first);
+        for _ in 1..HEARD_AT_ONCE {
+            let next = match &mut self.link {
+                Link::Up { events, .. } if self.outbox.is_empty() => events.try_next_heard(),
+                _ => None,
+            };
+            match next {
+                Some(heard) => self.hear_next(heard),
+                None => break,
+            }
+        }
+        self.hear_piece();
+    }
+
     async fn next(&mut self) -> Input {
         let wake_at = self.wake_at();
         let holds_back = !self.outbox.is_empty();
         let events = async {
             match &mut self.link {
-                Link::Up { events, .. } if !holds_back => events.next().await,
+                Link::Up { events, .. } if !holds_back => events.next_heard().await,
                 _ => std::future::pending().await,
             }
         };
@@ -282,6 +307,7 @@ impl Actor {
         for event in self.take_early(thread) {
             self.hear(event);
         }
+        self.hear_piece();
     }
 
     pub(super) fn take_early(&mut self, thread: &ThreadId) -> Vec<Event> {
@@ -308,6 +334,13 @@ impl Actor {
             Done::Signal(thread, signal) => {
                 let thread = self.now_called(thread);
                 self.step(&thread, signal);
+            }
+            Done::Given(thread, epoch, input, signal) => {
+                let root = self.root_mut(&thread);
+                if let Some(root) = root.filter(|root| root.inputs.contains_key(&input)) {
+                    root.confirmed.add(thread.clone(), epoch, input);
+                }
+                self.done(Done::Signal(thread, *signal));
             }
             Done::Connected(wanted, connected) => self.connected(wanted, *connected),
             Done::Reopened(thread, epoch, reopened) => {

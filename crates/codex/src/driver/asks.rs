@@ -3,11 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use ostler_model::thread::{IfBusy, Signal};
-use ostler_model::{AskId, AskKind, Decision, InputId, ThreadId};
+use ostler_model::{Ask, AskId, AskKind, Decision, InputId, ThreadId};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::WireLines;
 use super::actor::{Actor, Done};
 use super::entry::{Entry, PendingAsk};
 use super::guard::guarded;
@@ -122,7 +123,7 @@ impl Actor {
         let (served_ask, thread_id) = (ask.clone(), thread.clone());
         let work = self.spawn(async move {
             let ask = served_ask;
-            let reply = match guarded(async move { (tool.0)(call).await }).await {
+            let reply = match guarded(async move { tool.call(call).await }).await {
                 Ok(reply) => reply,
                 Err(panic) => {
                     let reason = format!("the tool panicked: {panic}");
@@ -150,6 +151,7 @@ impl Actor {
             return self.step(thread, Signal::AnswerLost { ask, reason });
         };
         let Some(server) = self.server().cloned() else { return };
+        self.hide_secrets(thread, &pending.content, decision);
         let request = parse_server_request(&pending.call.method, pending.call.params_json());
         let reply = ask::answer(&request, decision, server.version());
         let thread = thread.clone();
@@ -172,6 +174,20 @@ impl Actor {
             };
             Done::Signal(thread, signal)
         });
+    }
+
+    /// Codex may repeat what was typed as a secret; those who only look at its lines do not see it.
+    fn hide_secrets(&self, thread: &ThreadId, content: &Ask, decision: &Decision) {
+        let (AskKind::UserInput(asked), Decision::Answers(answers)) = (&content.kind, decision)
+        else {
+            return;
+        };
+        let root = self.root_of(thread).and_then(|root| self.threads.get(&root)?.as_root());
+        let Some(WireLines::Overheard(lines)) = root.map(|root| &root.lines) else { return };
+        let secret = asked.questions.iter().filter(|question| question.is_secret);
+        for answer in secret.filter_map(|question| answers.get(&question.id)).flatten() {
+            lines.hide(answer);
+        }
     }
 
     pub(super) fn refuse(&mut self, thread: &ThreadId, ask: &AskId) {

@@ -9,11 +9,12 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{Adopt, Adopted, Arrival, History, Outcome};
+use super::context::Confirmed;
 use super::messages::TurnMessages;
 use super::missed::ToldItems;
 use super::outbox::Watcher;
 use super::remembered::Remembered;
-use super::{WireLines, echo};
+use super::{Messages, WireLines, echo};
 use crate::protocol::CodexVersion;
 use crate::protocol::request::turn::{CollaborationMode, CollaborationSettings, Mode};
 use crate::thread::settings::ThreadSettings;
@@ -52,6 +53,7 @@ pub(super) struct Root {
     pub(super) watcher: Watcher,
     pub(super) lines: WireLines,
     pub(super) inputs: HashMap<InputId, TurnInput>,
+    pub(super) confirmed: Confirmed,
     /// Inputs that are the reason of an answer, which waits for them.
     pub(super) reasons: HashMap<InputId, CancellationToken>,
     pub(super) waiters: HashMap<InputId, oneshot::Sender<Outcome>>,
@@ -122,6 +124,8 @@ impl Entry {
         let Adopt { on, opened, settings, options, updates, arrival, adopted } = adopt;
         let machine = Machine::new(options.limits.clone(), echo(on.server.version()));
         let remembered = settings.ephemeral.then(Remembered::default);
+        // What is remembered of a thread without a file is its messages.
+        let gathered = if settings.ephemeral { Messages::Gathered } else { options.messages };
         let root = Root {
             settings,
             limits: options.limits,
@@ -131,11 +135,12 @@ impl Entry {
             watcher: Watcher::new(updates, options.patience),
             lines: options.lines,
             inputs: HashMap::new(),
+            confirmed: Confirmed::default(),
             reasons: HashMap::new(),
             waiters: HashMap::new(),
             idle_waiters: Vec::new(),
             outcomes: VecDeque::new(),
-            messages: TurnMessages::default(),
+            messages: TurnMessages::new(gathered),
             has_turns: matches!(arrival, Arrival::Opened(History::Kept)),
             remembered,
         };
@@ -231,6 +236,7 @@ impl Root {
 
     pub(super) fn settle(&mut self, input: &InputId, outcome: Outcome) {
         self.inputs.remove(input);
+        self.confirmed.forget(input);
         if let Some(waiter) = self.waiters.remove(input) {
             // Whoever sent it may not want to know.
             drop(waiter.send(outcome));

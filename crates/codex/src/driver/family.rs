@@ -162,8 +162,12 @@ impl Actor {
     pub(super) fn tell_line(&mut self, speaker: &ThreadId, call: &Call) {
         let root = self.root_of(speaker);
         let root = root.and_then(|root| self.threads.get(&root)).and_then(Entry::as_root);
-        if root.is_some_and(|root| root.lines == WireLines::Told) {
-            self.tell(speaker, Told::Wire(WireLine::new(call.line.clone())));
+        match root.map(|root| &root.lines) {
+            Some(WireLines::Told) => {
+                self.tell(speaker, Told::Wire(WireLine::new(call.line.clone())));
+            }
+            Some(WireLines::Overheard(lines)) => lines.tell(&call.line),
+            Some(WireLines::Untold) | None => {}
         }
     }
 

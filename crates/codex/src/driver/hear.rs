@@ -23,6 +23,9 @@ use crate::wire::{Call, RequestId};
 
 impl Actor {
     pub(super) fn hear(&mut self, event: Event) {
+        if !matches!(event, Event::Notification(_)) {
+            self.hear_piece();
+        }
         match event {
             Event::Notification(call) => self.hear_notification(call),
             Event::Request { id, call } => self.hear_request(id, call),
@@ -35,6 +38,10 @@ impl Actor {
 
     fn hear_notification(&mut self, call: Call) {
         let notification = parse_notification(&call.method, call.params_json());
+        if self.add_piece(&notification, &call.line) {
+            return;
+        }
+        self.hear_piece();
         let notice = self.notice(&notification, &call);
         let now = || Zoned::now().with_time_zone(self.time_zone.clone());
         let context = Context { epoch: self.epoch, limits: self.limits.as_ref(), now: &now };

@@ -20,13 +20,21 @@ use crate::thread::failure::failure;
 use crate::thread::item::{translate, user_message};
 
 /// Codex answers within 40 ms, and within 230 ms while it streams at full speed.
-const LOOK_DEADLINE: Duration = Duration::from_secs(15);
+pub(super) const LOOK_DEADLINE: Duration = Duration::from_secs(15);
 
 /// Enough to find an input of ours among turns that others or goals started meanwhile.
 const TURNS: u32 = 5;
 
 /// How the thread stands, and its last turns. What Codex cannot tell (a thread without turns, an ephemeral one) is left out.
 pub(super) async fn look(server: &AppServer, thread: &ThreadId) -> Result<View, String> {
+    Ok(look_with_file(server, thread).await?.0)
+}
+
+/// The same, and where the thread is written down.
+pub(super) async fn look_with_file(
+    server: &AppServer,
+    thread: &ThreadId,
+) -> Result<(View, Option<String>), String> {
     let read = ThreadRead { thread_id: thread.clone(), include_turns: false };
     let answer =
         server.call_within(&read, LOOK_DEADLINE).await.map_err(|error| error.to_string())?;
@@ -54,7 +62,7 @@ pub(super) async fn look(server: &AppServer, thread: &ThreadId) -> Result<View, 
         // Up to 0.142.5 a failed turn stands as completed in the history; only the thread's state tells.
         last.end = Some(SaidEnd::Failed(None));
     }
-    Ok(View { state: state(status.as_ref()), turns })
+    Ok((View { state: state(status.as_ref()), turns }, answer.thread.path))
 }
 
 fn state(status: Option<&ThreadStatus>) -> SeenState {

@@ -9,6 +9,7 @@ use ostler_model::item::ItemEnd;
 use ostler_model::thread::{RecalledTurn, Update};
 use ostler_model::{InputId, Item, ItemBody, ItemId, Message, TurnId};
 
+use super::Messages;
 use crate::projection::{KnownInputs, Projector};
 
 /// Steps that wait for one that began before them. A command may run as long as its turn; then it is told last.
@@ -17,13 +18,21 @@ const HELD_STEPS: usize = 256;
 /// Collects the messages of a thread's turns from what is told of it, live and in a replay.
 #[derive(Debug, Default)]
 pub(crate) struct TurnMessages {
+    wanted: Messages,
     /// Inputs that no turn has taken yet.
     sent: BTreeMap<InputId, String>,
     current: Option<Projection>,
 }
 
 impl TurnMessages {
+    pub(crate) fn new(wanted: Messages) -> Self {
+        Self { wanted, ..Self::default() }
+    }
+
     pub(crate) fn sent(&mut self, input: InputId, text: String) {
+        if self.wanted == Messages::Left {
+            return;
+        }
         self.sent.insert(input, text);
     }
 
@@ -52,6 +61,7 @@ impl TurnMessages {
     /// The messages of the turn, if this is its end.
     pub(crate) fn note(&mut self, update: &Update) -> Option<Vec<Message>> {
         match (update, &mut self.current) {
+            (Update::TurnBegan { .. }, _) if self.wanted == Messages::Left => {}
             (Update::TurnBegan { turn }, current) => {
                 let sent = self.sent.iter().map(|(id, text)| (id.clone(), text.clone()));
                 *current = Some(Projection::new(turn, sent));

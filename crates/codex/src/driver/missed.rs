@@ -4,6 +4,7 @@
 //! the list has ids of its own, so there only messages are known again, by their text.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ostler_model::thread::Update;
 use ostler_model::{Item, ItemBody, ItemId};
@@ -15,8 +16,8 @@ use crate::protocol::versions::R0_166_0;
 #[derive(Debug, Default)]
 pub(super) struct ToldItems {
     ended: HashSet<ItemId>,
-    /// The texts of the messages that have ended.
-    texts: Vec<String>,
+    /// The texts of the messages that have ended, as their hashes: a long turn has many.
+    texts: Vec<u64>,
     /// The message that has begun and not ended.
     open_message: Option<ItemId>,
 }
@@ -31,7 +32,7 @@ impl ToldItems {
             Update::ItemEnded { item, .. } => {
                 self.ended.insert(item.id.clone());
                 if let ItemBody::AgentMessage(message) = &item.body {
-                    self.texts.push(message.text.clone());
+                    self.texts.push(hash(&message.text));
                     self.open_message.take_if(|open| *open == item.id);
                 }
             }
@@ -53,8 +54,10 @@ impl ToldItems {
                 continue;
             }
             let ItemBody::AgentMessage(message) = &item.body else { continue };
-            match texts.iter().position(|text| *text == message.text) {
-                Some(told) => drop(texts.remove(told)),
+            match texts.iter().position(|text| *text == hash(&message.text)) {
+                Some(told) => {
+                    texts.remove(told);
+                }
                 None => {
                     let id = open_message.take().unwrap_or_else(|| item.id.clone());
                     missing.push(Item { id, ..item });
@@ -63,6 +66,12 @@ impl ToldItems {
         }
         missing
     }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn is_message(item: &Item) -> bool {

@@ -1,14 +1,20 @@
 //! How a thread of ours is opened again, or another in its place, on a connection that is there.
 
+use std::time::Duration;
+
 use ostler_model::thread::{SeenState, View};
-use ostler_model::{Failure, FailureClass, ThreadId, TurnId};
+use ostler_model::{Failure, FailureClass, InputId, ThreadId, TurnId};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::look::look;
+use super::settled::look_settled;
+use super::unheard::add_unheard;
 use crate::app_server::AppServer;
 use crate::protocol::request::command::BackgroundTerminalsClean;
 use crate::protocol::request::thread::{ThreadInjectItems, ThreadResume};
 use crate::protocol::request::turn::TurnInterrupt;
+use crate::thread::TurnInput;
 use crate::thread::open::{OpenError, OpenedThread};
 use crate::thread::settings::ThreadSettings;
 
@@ -29,7 +35,25 @@ pub(super) struct Before {
     pub(super) conversation: Option<Vec<Value>>,
     /// The turn that ran.
     pub(super) turn: Option<TurnId>,
+    /// Inputs that Codex may have, with their words.
+    pub(super) inputs: Vec<(InputId, String)>,
 }
+
+impl Before {
+    /// Whether something of a thread that has no file yet may be under way. An ephemeral one never gets a file.
+    fn may_have_begun(&self) -> bool {
+        let is_under_way = self.turn.is_some() || !self.inputs.is_empty();
+        is_under_way && !self.has_turns && self.conversation.is_none()
+    }
+}
+
+/// Codex has the file of a thread within a tenth of a second after the turn began, and within seconds on a busy machine.
+const FILE_PATIENCE: Duration = Duration::from_secs(20);
+
+/// What was sent on a connection that broke is taken up as fast as anything else; then the turn runs.
+const START_PATIENCE: Duration = Duration::from_secs(2);
+
+const FILE_LOOKS: Duration = Duration::from_millis(50);
 
 /// Why a thread is not open again.
 #[derive(Debug)]
@@ -53,24 +77,39 @@ impl From<NotReopened> for Failure {
     }
 }
 
+/// Inputs by the words in them.
+pub(super) fn words_of<'a>(
+    inputs: impl Iterator<Item = (&'a InputId, &'a TurnInput)>,
+) -> Vec<(InputId, String)> {
+    inputs.filter_map(|(id, input)| Some((id.clone(), input.prompt()?))).collect()
+}
+
 /// Opens a thread of ours again, or another in its place.
 pub(super) async fn open_again(
     server: &AppServer,
     thread: &ThreadId,
     before: &Before,
 ) -> Result<(OpenedThread, Reopened), NotReopened> {
-    match server.resume_thread(thread, &before.settings).await {
+    // In another process the thread is not loaded yet, and nothing more is written of its turn.
+    let is_loaded = before.turn.is_some() && seen_state(server, thread).await.is_some();
+    let ran = before.turn.as_ref().filter(|_| is_loaded);
+    match resume(server, thread, before).await {
         Ok(opened) => {
             // Not to know how its turn stands is not to have opened it.
-            let view = look(server, thread).await;
-            let view = view.map_err(|reason| Failure::new(FailureClass::ServerGone, reason));
-            let view = view.map_err(NotReopened::Lost)?;
+            let seen = look_settled(server, thread, ran).await;
+            let seen = seen.map_err(|reason| Failure::new(FailureClass::ServerGone, reason));
+            let (mut view, file) = seen.map_err(NotReopened::Lost)?;
+            add_unheard(&mut view, file, &before.inputs).await;
             Ok((opened, Reopened { thread: thread.clone(), view }))
         }
         Err(OpenError::NotFound { .. }) if !before.has_turns || before.conversation.is_some() => {
-            match before.turn.clone() {
-                Some(turn) if is_loaded(server, thread).await => {
+            match (seen_state(server, thread).await, before.turn.clone()) {
+                (Some(_), Some(turn)) if before.conversation.is_some() => {
                     Err(NotReopened::Lost(abandon(server, thread, turn).await))
+                }
+                // What runs there may be ours; another thread would do it a second time.
+                (Some(state), _) if state.is_active() && before.may_have_begun() => {
+                    Err(NotReopened::Lost(not_yet(thread)))
                 }
                 _ => renew(server, before).await.map_err(NotReopened::Refused),
             }
@@ -79,9 +118,46 @@ pub(super) async fn open_again(
     }
 }
 
-async fn is_loaded(server: &AppServer, thread: &ThreadId) -> bool {
-    let view = look(server, thread).await;
-    view.is_ok_and(|view| !matches!(view.state, SeenState::NotLoaded | SeenState::Unknown))
+/// A thread has no file before its first turn has really begun, and cannot be joined before it has one. So a turn that was
+/// just begun, or is about to be, is waited for: whoever took another thread instead would have the work done twice.
+async fn resume(
+    server: &AppServer,
+    thread: &ThreadId,
+    before: &Before,
+) -> Result<OpenedThread, OpenError> {
+    let begin = Instant::now();
+    let mut idle_since = None;
+    loop {
+        let resumed = server.resume_thread(thread, &before.settings).await;
+        let is_missing = matches!(resumed, Err(OpenError::NotFound { .. }));
+        if !is_missing || !before.may_have_begun() || begin.elapsed() >= FILE_PATIENCE {
+            return resumed;
+        }
+        match look(server, thread).await.map(|view| view.state) {
+            Ok(SeenState::Active | SeenState::Waiting) => idle_since = None,
+            Ok(SeenState::Idle) => {
+                if idle_since.get_or_insert_with(Instant::now).elapsed() >= START_PATIENCE {
+                    return resumed;
+                }
+            }
+            Ok(SeenState::NotLoaded | SeenState::Unknown) | Err(_) => return resumed,
+        }
+        tokio::time::sleep(FILE_LOOKS).await;
+    }
+}
+
+/// How a thread stands that is loaded.
+async fn seen_state(server: &AppServer, thread: &ThreadId) -> Option<SeenState> {
+    let state = look(server, thread).await.ok()?.state;
+    (!matches!(state, SeenState::NotLoaded | SeenState::Unknown)).then_some(state)
+}
+
+fn not_yet(thread: &ThreadId) -> Failure {
+    let message = format!(
+        "a turn runs in thread {thread}, which has no file after {} s and cannot be joined without",
+        FILE_PATIENCE.as_secs()
+    );
+    Failure::new(FailureClass::ServerGone, message)
 }
 
 /// Codex lets nobody join an ephemeral thread again (0.130.0 to 0.166.0). Its turn would go on unheard, next to the one

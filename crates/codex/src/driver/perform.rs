@@ -7,13 +7,14 @@ use ostler_model::{Failure, FailureClass, InputId, ThreadId, TurnEnd, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use super::actor::{Actor, Done};
+use super::context::{Context, give};
 use super::look::look;
 use crate::app_server::CallError;
 use crate::peer::{RequestError, RpcError};
 use crate::protocol::request::command::BackgroundTerminalsClean;
 use crate::protocol::request::thread::ThreadCompact;
 use crate::protocol::request::turn::{ReviewStart, TurnInterrupt, TurnStart, TurnSteer};
-use crate::thread::{Told, TurnContent};
+use crate::thread::{Told, TurnContent, TurnInput};
 
 /// Codex answers an interrupt within 20 ms, and one of a turn that was interrupted before not until the end of the next.
 const INTERRUPT_DEADLINE: Duration = Duration::from_secs(10);
@@ -53,8 +54,12 @@ impl Actor {
         if let Some(root) = self.root_mut(thread) {
             root.used = used.clone();
         }
-        let thread = thread.clone();
+        let (thread, epoch) = (thread.clone(), self.epoch);
+        let context = self.context(&thread, &input, &content);
         self.spawn(async move {
+            if let Err(why) = give(&server, &thread, &context).await {
+                return Done::Signal(thread, Signal::GiveFailed { input, why });
+            }
             let given = match content.content.clone() {
                 TurnContent::Message(parts) => {
                     let start = settings.turn_start(thread.clone(), parts);
@@ -75,18 +80,27 @@ impl Actor {
                 }
             };
             let signal = match given {
-                Ok(turn) => Signal::Submitted { input, turn },
-                Err(error) => Signal::GiveFailed { input, why: give_failure(error) },
+                Ok(turn) => Signal::Submitted { input: input.clone(), turn },
+                Err(error) => Signal::GiveFailed { input: input.clone(), why: give_failure(error) },
             };
-            Done::Signal(thread, signal)
+            Done::Given(thread, epoch, input, Box::new(signal))
         });
+    }
+
+    fn context(&self, thread: &ThreadId, input: &InputId, content: &TurnInput) -> Context {
+        let root = self.threads.get(thread).and_then(|entry| entry.as_root());
+        let is_given = root.is_some_and(|root| root.confirmed.has(thread, self.epoch, input));
+        Context { parts: content.context.clone(), is_given }
     }
 
     fn steer(&mut self, thread: &ThreadId, input: InputId, turn: TurnId) {
         let root = self.threads.get(thread).and_then(|entry| entry.as_root());
-        let content = root.and_then(|root| root.inputs.get(&input)).map(|it| it.content.clone());
-        let (Some(server), Some(TurnContent::Message(parts))) = (self.server().cloned(), content)
-        else {
+        let content = root.and_then(|root| root.inputs.get(&input)).cloned();
+        let Some((server, content)) = self.server().cloned().zip(content) else {
+            return self.not_sent_now(thread, input);
+        };
+        let context = self.context(thread, &input, &content);
+        let TurnContent::Message(parts) = content.content else {
             return self.not_sent_now(thread, input);
         };
         let steer = TurnSteer {
@@ -97,15 +111,18 @@ impl Actor {
         };
         let told = self.root_mut(thread).and_then(|root| root.reasons.remove(&input));
         let told = told.map(CancellationToken::drop_guard);
-        let thread = thread.clone();
+        let (thread, epoch) = (thread.clone(), self.epoch);
         self.spawn(async move {
+            if let Err(why) = give(&server, &thread, &context).await {
+                return Done::Signal(thread, Signal::GiveFailed { input, why });
+            }
             let steered = server.call(&steer).await;
             drop(told);
             let signal = match steered {
-                Ok(_) => Signal::Steered { input },
-                Err(error) => Signal::GiveFailed { input, why: give_failure(error) },
+                Ok(_) => Signal::Steered { input: input.clone() },
+                Err(error) => Signal::GiveFailed { input: input.clone(), why: give_failure(error) },
             };
-            Done::Signal(thread, signal)
+            Done::Given(thread, epoch, input, Box::new(signal))
         });
     }
 
@@ -185,7 +202,7 @@ impl Actor {
                     root.taken(input, turn);
                 }
             }
-            Update::InputRefused { input, failure } => {
+            Update::InputRefused { input, failure, .. } => {
                 if let Some(root) = self.root_mut(thread) {
                     root.settle(input, Err(failure.clone()));
                 }
@@ -214,7 +231,7 @@ enum GiveRefusal {
     NotSteerable,
 }
 
-fn give_failure(error: CallError) -> GiveFailure {
+pub(super) fn give_failure(error: CallError) -> GiveFailure {
     let refused = |error: &dyn std::error::Error| {
         GiveFailure::Refused(Failure::new(FailureClass::BadRequest, error.to_string()))
     };

@@ -3,14 +3,14 @@
 //! Its machine is rebuilt from what the caller remembers, as if the connection had just broken; from there on all goes
 //! the way of any broken connection.
 
-use ostler_model::thread::{Effect, Limits, Machine};
+use ostler_model::thread::{Effect, InputState, Limits, Machine};
 use ostler_model::{Moment, ThreadId};
 
 use super::actor::Actor;
 use super::command::{Arrival, Rejoined};
 use super::entry::Entry;
 use super::missed::ToldItems;
-use super::open_again::{Before, NotReopened, open_again};
+use super::open_again::{Before, NotReopened, open_again, words_of};
 use super::{Driver, ThreadOptions, echo};
 use crate::protocol::CodexVersion;
 use crate::thread::open::{OpenError, OpenedThread};
@@ -37,6 +37,13 @@ impl Driver {
             // It was lost with whoever had it.
             conversation: settings.ephemeral.then(Vec::new),
             turn: recalled.turn.as_ref().map(|turn| turn.id.clone()),
+            inputs: words_of(
+                recalled
+                    .inputs
+                    .iter()
+                    .filter(|input| input.state == InputState::MaybeSent)
+                    .map(|input| (&input.id, &input.content)),
+            ),
         };
         let (opened, reopened) = match open_again(&on.server, thread, &before).await {
             Ok((opened, reopened)) => (opened, Ok(reopened)),

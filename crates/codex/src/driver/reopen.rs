@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::actor::{Actor, Done, Link};
 use super::command::Connected;
 use super::connector::{ConnectError, Connection, Connector};
-use super::open_again::{Before, Reopened, open_again, rejoin_agent};
+use super::open_again::{Before, Reopened, open_again, rejoin_agent, words_of};
 use super::remembered::Remembered;
 use crate::app_server::AppServer;
 use crate::protocol::request::thread::ThreadUnsubscribe;
@@ -126,6 +126,7 @@ impl Actor {
             settings: root.settings.clone(),
             has_turns: root.has_turns,
             conversation: root.remembered.as_ref().map(Remembered::items),
+            inputs: words_of(root.inputs.iter()),
         };
         self.spawn(async move {
             let reopened = open_again(&server, &thread, &before).await;
@@ -188,6 +189,10 @@ impl Actor {
         self.tell(old, Told::Notice(renewed));
         if let Some(entry) = self.threads.remove(old) {
             self.threads.insert(new.clone(), entry);
+            // A handle has the first name of its thread, however often that got another.
+            for name in self.renamed.values_mut().filter(|name| *name == old) {
+                name.clone_from(new);
+            }
             self.renamed.insert(old.clone(), new.clone());
         }
         for entry in self.threads.values_mut() {

@@ -65,6 +65,12 @@ pub fn codex_environment(
     built
 }
 
+/// Whether Codex gets a variable of this name. Without a value the name alone decides.
+pub fn is_passed(name: &str, value: Option<&OsStr>, rule: &EnvironmentRule) -> bool {
+    let value = value.unwrap_or_default();
+    matches!(verdict(OsStr::new(name), value, rule), Verdict::Keep)
+}
+
 /// Whether the value of a variable of this name should never be shown, also when Codex gets it.
 pub(crate) fn looks_secret(name: &str) -> bool {
     table::is_secret(name.as_bytes())
@@ -109,6 +115,22 @@ mod tests {
 
     fn keeper() -> KeeperId {
         KeeperId::parse("0123abcd").unwrap()
+    }
+
+    #[test]
+    fn whether_a_variable_reaches_codex_is_told_before_it_is_set() {
+        let rule =
+            EnvironmentRule { keep: vec!["HAY_TOKEN".to_owned()], ..EnvironmentRule::default() };
+        let table = [
+            ("STABLE", None, true),
+            ("OATS_TOKEN", None, false),
+            ("HAY_TOKEN", None, true),
+            ("BARN", Some("https://ana:hay@barn.example/"), false),
+            ("OSTLER_TASK", None, false),
+        ];
+        for (name, value, expected) in table {
+            assert_eq!(is_passed(name, value.map(OsStr::new), &rule), expected, "{name}");
+        }
     }
 
     #[test]

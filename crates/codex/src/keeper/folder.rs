@@ -108,6 +108,11 @@ impl KeeperFolder {
         self.path.join("socket")
     }
 
+    /// Whether a link stands in the socket's place: no sandbox sees what it leads to.
+    pub(super) fn is_hidden(&self) -> bool {
+        fs::symlink_metadata(self.socket()).is_ok_and(|found| found.file_type().is_symlink())
+    }
+
     pub fn record(&self) -> PathBuf {
         self.path.join("record.json")
     }

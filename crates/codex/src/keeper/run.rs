@@ -12,7 +12,7 @@ use rustix::process::{
 };
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::MARK;
 use super::error::KeeperError;
@@ -24,9 +24,11 @@ use super::process::{ProcessIdentity, ProcessTable};
 use super::record::{Ended, Exit, HowEnded, Record, State};
 use super::tree::{END_DEADLINE, LOOK_AGAIN};
 
+mod hide;
 mod phase;
 mod signals;
 
+use hide::{Door, hide};
 use phase::{Effect, Phase, Request};
 use signals::Signals;
 
@@ -35,6 +37,9 @@ pub(super) const END_NOW_GRACE: Duration = Duration::from_secs(3);
 
 /// Two signals of one kind that arrive together count as one, so "end now" repeats SIGTERM at this distance.
 const REPEAT_TERMINATE: Duration = Duration::from_millis(250);
+
+/// Between two looks whether codex listens, for as long as it does not. It needs about 100 ms.
+const LOOK_FOR_SOCKET: Duration = Duration::from_millis(5);
 
 /// As much as a pipe usually holds, so one read empties it.
 const OUTPUT_BYTES: usize = 64 * 1024;
@@ -156,13 +161,19 @@ impl<'a> Keeper<'a> {
     ) -> Exit {
         let mut buffer = vec![0; OUTPUT_BYTES];
         let mut output_open = true;
+        // Held until codex has ended.
+        let mut door = Door::NotYet;
         loop {
+            if matches!(door, Door::NotYet) {
+                door = self.hide_socket(codex);
+            }
             let wake_at = self.phase.wake_at();
             // All branches are cancel-safe: signals stay pending, an unfinished read has taken nothing.
             let request = tokio::select! {
                 biased;
                 request = signals.next() => request,
                 () = sleep_until(wake_at.unwrap_or_else(Instant::now)), if wake_at.is_some() => Request::Wake,
+                () = sleep(LOOK_FOR_SOCKET), if matches!(door, Door::NotYet) => continue,
                 read = output.read(&mut buffer), if output_open => {
                     let length = read.unwrap_or_default();
                     output_open = length > 0;
@@ -195,6 +206,20 @@ impl<'a> Keeper<'a> {
                 }
             }
         }
+    }
+
+    /// An app-server that sandboxes can reach, or that a stranger has reached, must not be used.
+    fn hide_socket(&mut self, codex: ProcessIdentity) -> Door {
+        hide(&self.folder.socket()).unwrap_or_else(|error| {
+            let words = format!("codex's socket cannot be hidden, so codex is ended: {error}");
+            self.say(&words);
+            // There whoever started us looks for the reason.
+            self.codex_log.append(format!("ostler keeper: {words}\n").as_bytes());
+            if let Err(error) = codex.signal(Signal::KILL) {
+                self.say(&format!("cannot signal codex: {error}"));
+            }
+            Door::Codexes
+        })
     }
 
     /// What is still in the pipe. Grandchildren may hold its other end open, so there is no end of file to wait for.

@@ -269,8 +269,10 @@ async fn wait_until_ready(
             let said = last_words(&folder.keeper_log());
             return Err(KeeperError::KeeperFailed { reason, said });
         }
+        // Before the keeper has hidden the socket behind a link, nobody of ours may connect: it would be taken for a stranger.
         // Codex writes one warning into its log for a connection that says nothing.
-        if record.state == State::Running && UnixStream::connect(folder.socket()).await.is_ok() {
+        let is_ready = record.state == State::Running && folder.is_hidden();
+        if is_ready && UnixStream::connect(folder.socket()).await.is_ok() {
             return Ok(record);
         }
         if Instant::now() >= deadline {

@@ -12,7 +12,8 @@ use super::folder::KeeperId;
 use super::list::{Condition, Found, judge, list};
 use super::process::{Here, ProcessTable};
 
-/// Removes the folders of keepers that ended, or were lost, at least `age` before `now`; gives what it removed.
+/// Removes the folders of keepers that ended, or were lost, at least `age` before `now`; gives what it removed. Of those
+/// that ended later only the sockets go: nobody answers there, and the last words may be wanted.
 ///
 /// A folder whose record cannot be read stays, for somebody to look at it; so does one of another pid namespace.
 pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>, KeeperError> {
@@ -23,6 +24,9 @@ pub fn sweep(root: &Path, age: Duration, now: Timestamp) -> Result<Vec<KeeperId>
             Condition::Gone => last_change(keeper.folder.path()),
             _ => None,
         };
+        if since.is_some() && keeper.processes.is_empty() && !keeper.folder.is_kept() {
+            remove_file(&keeper.folder.socket())?;
+        }
         let old = since.is_some_and(|since| {
             let elapsed = Duration::try_from(now.duration_since(since));
             elapsed.is_ok_and(|elapsed| elapsed >= age)
@@ -68,6 +72,13 @@ pub(super) fn remove_folder(path: &Path) -> Result<(), KeeperError> {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
             fs::remove_dir_all(path).map_err(KeeperError::file("remove", path))
         }
+        result => result.map_err(KeeperError::file("remove", path)),
+    }
+}
+
+fn remove_file(path: &Path) -> Result<(), KeeperError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result.map_err(KeeperError::file("remove", path)),
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{Sink, Stream, StreamExt};
-use tokio::sync::{Semaphore, mpsc, watch};
+use futures_util::{FutureExt, Sink, Stream, StreamExt};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -14,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 use super::error::Closed;
 use super::hang_up::HangUp;
 use super::matcher::{Answer, Matcher};
-use super::{Command, Event, Queued, Write, refusal, writer};
+use super::room::Room;
+use super::{Command, Event, Heard, Queued, Write, refusal, writer};
 use crate::wire::{
-    Frame, FrameError, Message, Oddity, OddityKind, Outgoing, glimpse, read_message,
+    Frame, FrameError, Message, Oddity, OddityKind, Outgoing, Pattern, glimpse, read_message,
 };
 use crate::wire_log::{Body, Side, Tap};
 
@@ -26,21 +26,26 @@ const QUEUED_WRITES: usize = 64;
 /// How often places of requests that nobody waits for are looked through, and only while requests are under way.
 const PRUNE_EVERY: Duration = Duration::from_secs(5);
 
+/// Frames that are taken before anything else is looked at. They come in bursts, and to look at everything that could
+/// happen costs more than a frame does; this many take a fraction of a millisecond.
+const TAKEN_AT_ONCE: usize = 256;
+
 /// JSON-RPC's code for a request that cannot be handled as it is.
 const INVALID_REQUEST: i64 = -32600;
 
 pub(crate) struct Actor {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) events: mpsc::Sender<Queued>,
-    /// Bytes that queued events may still take.
-    pub(crate) budget: Arc<Semaphore>,
-    pub(crate) queued_bytes: usize,
+    /// For events that wait to be read.
+    pub(crate) room: Room,
     pub(crate) matcher: Matcher,
     pub(crate) closed: watch::Sender<Option<Closed>>,
     pub(crate) stalled: watch::Sender<bool>,
     pub(crate) cancel: CancellationToken,
     pub(crate) write_deadline: Duration,
     pub(crate) tap: Option<Tap>,
+    /// Of the last event, if another may be like it.
+    pub(crate) pattern: Option<Pattern>,
 }
 
 /// Everything that can wake the loop.
@@ -56,9 +61,10 @@ enum Input {
     Cancelled,
 }
 
-/// Events that wait for room: at most two, a message and the note that something is odd about it. After a hang-up also
-/// what was still on its way, which is no more than a socket's buffer holds.
-type Waiting = VecDeque<(Event, usize)>;
+/// Events with their sizes that wait for room: those that came together, and of those without room at most two, a message
+/// and the note that something is odd about it. After a hang-up also what was still on its way, which is no more than a
+/// socket's buffer holds.
+type Waiting = VecDeque<(Heard, usize)>;
 
 impl Actor {
     pub(crate) async fn run(
@@ -90,7 +96,7 @@ impl Actor {
                     let _room = writes.reserve().await.ok()?;
                     self.commands.recv().await
                 } => Input::Command(command),
-                () = deliver(&self.budget, self.queued_bytes, &self.events, &mut waiting),
+                () = deliver(&self.room, &self.events, &mut waiting),
                     if !waiting.is_empty() => Input::Delivered,
                 // Reading stops while an event waits: this is the back-pressure that Codex feels. Once Codex is gone
                 // there is nobody to hold back, and pending requests must learn of it.
@@ -101,13 +107,9 @@ impl Actor {
             match input {
                 Input::Command(command) => self.command(command, &writes),
                 Input::Frame(frame) => {
-                    // Before anybody can act on it, so that no answer is recorded ahead of its question.
-                    if let Some(tap) = &self.tap {
-                        hear(tap, &frame).await;
-                    }
-                    match self.frame(frame, &writes, &mut waiting) {
-                        Some(closed) => break closed,
-                        None => self.deliver_at_once(&mut waiting),
+                    let taken = self.take(frame, &mut frames, &writes, &mut waiting).await;
+                    if let Some(closed) = taken {
+                        break closed;
                     }
                 }
                 Input::Delivered => {
@@ -145,11 +147,11 @@ impl Actor {
         if !writer.is_finished() && tokio::time::timeout(grace, &mut writer).await.is_err() {
             writer.abort();
         }
-        waiting.push_back((Event::Closed(reason), 0));
+        waiting.push_back((Heard::New(Event::Closed(reason)), 0));
         while !waiting.is_empty() && !self.events.is_closed() {
             tokio::select! {
                 () = self.events.closed() => break,
-                () = deliver(&self.budget, self.queued_bytes, &self.events, &mut waiting) => {}
+                () = deliver(&self.room, &self.events, &mut waiting) => {}
             }
         }
     }
@@ -173,6 +175,40 @@ impl Actor {
         // Room was there when the command was taken, and this loop is the only one that fills it. If the writer has
         // ended meanwhile, the waiter is dropped with the write and the next turn of the loop ends the connection.
         drop(writes.try_send(write));
+    }
+
+    /// Takes a frame, and those that came with it. Gives the reason when one ends the connection.
+    async fn take(
+        &mut self,
+        mut frame: Option<Result<Frame, FrameError>>,
+        frames: &mut (impl Stream<Item = Result<Frame, FrameError>> + Unpin),
+        writes: &mpsc::Sender<Write>,
+        waiting: &mut Waiting,
+    ) -> Option<Closed> {
+        let (mut left, mut share, mut counted) = (TAKEN_AT_ONCE, 0_usize, 0);
+        let ended = loop {
+            // Before anybody can act on it, so that no answer is recorded ahead of its question.
+            if let Some(tap) = &self.tap {
+                hear(tap, &frame).await;
+            }
+            if let Some(closed) = self.frame(frame, writes, waiting) {
+                break Some(closed);
+            }
+            for (_, size) in waiting.iter().skip(counted) {
+                share = share.saturating_add(self.room.share_of(*size));
+            }
+            counted = waiting.len();
+            left -= 1;
+            if left == 0 || !self.room.has(share) {
+                break None;
+            }
+            match frames.next().now_or_never() {
+                Some(next) => frame = next,
+                None => break None,
+            }
+        };
+        self.deliver_at_once(waiting);
+        ended
     }
 
     /// Sorts one frame. Gives the reason when it ends the connection.
@@ -199,6 +235,10 @@ impl Actor {
             Some(Ok(Frame::Message(line))) => line,
         };
         let size = line.len();
+        if let Some(again) = self.pattern.as_ref().and_then(|pattern| pattern.again(&line)) {
+            waiting.push_back((Heard::Again(again), size));
+            return None;
+        }
         match read_message(&line) {
             Err(oddity) => odd(waiting, oddity),
             Ok(Message::Reply(reply)) => {
@@ -207,13 +247,16 @@ impl Actor {
                 }
             }
             Ok(Message::Notification(call)) => {
-                waiting.push_back((Event::Notification(call), size));
+                self.pattern = Pattern::of(&line);
+                waiting.push_back((Heard::New(Event::Notification(call)), size));
             }
             Ok(Message::Request { id, call }) => {
                 if !self.matcher.asked(&id) {
                     odd(waiting, Oddity::of(OddityKind::RepeatedRequest, &line));
                 }
-                waiting.push_back((Event::Request { id, call }, size));
+                // What comes next is not like it, nor like what was before it.
+                self.pattern = None;
+                waiting.push_back((Heard::New(Event::Request { id, call }), size));
             }
         }
         None
@@ -239,18 +282,24 @@ impl Actor {
         }
     }
 
-    /// The usual case: there is room. What finds none stays in `waiting`, and the loop stops reading.
+    /// The usual case: there is room for all of them. What finds none stays in `waiting`, and the loop stops reading.
     fn deliver_at_once(&mut self, waiting: &mut Waiting) {
-        while let Some((_, size)) = waiting.front() {
-            let share = share_of(*size, self.queued_bytes);
-            let budget = self.budget.clone().try_acquire_many_owned(share);
-            let (Ok(budget), Ok(place)) = (budget, self.events.try_reserve()) else {
-                self.stalled.send_replace(true);
-                return;
-            };
-            if let Some((event, _)) = waiting.pop_front() {
-                place.send(Queued::new(event, Some(budget)));
+        let (mut share, mut fitting) = (0_usize, 0);
+        for (_, size) in waiting.iter() {
+            let more = share.saturating_add(self.room.share_of(*size));
+            if !self.room.has(more) {
+                break;
             }
+            (share, fitting) = (more, fitting + 1);
+        }
+        if fitting > 0
+            && let (Some(share), Ok(place)) = (self.room.take(share), self.events.try_reserve())
+        {
+            let events = waiting.drain(..fitting).map(|(event, _)| event).collect();
+            place.send(Queued { events, share: Some(share) });
+        }
+        if !waiting.is_empty() {
+            self.stalled.send_replace(true);
         }
     }
 }
@@ -268,33 +317,22 @@ async fn hear(tap: &Tap, frame: &Option<Result<Frame, FrameError>>) {
 }
 
 /// Waits for room and moves all waiting events into the queue. When dropped half-way, what was not moved still waits.
-async fn deliver(
-    budget: &Arc<Semaphore>,
-    queued_bytes: usize,
-    events: &mpsc::Sender<Queued>,
-    waiting: &mut Waiting,
-) {
+async fn deliver(room: &Room, events: &mpsc::Sender<Queued>, waiting: &mut Waiting) {
     while let Some((_, size)) = waiting.front() {
-        // The semaphore is never closed; without a share the event is delivered all the same.
-        let share = budget.clone().acquire_many_owned(share_of(*size, queued_bytes)).await.ok();
+        let share = room.wait(room.share_of(*size)).await;
         let Ok(place) = events.reserve().await else {
             waiting.clear();
             return;
         };
         if let Some((event, _)) = waiting.pop_front() {
-            place.send(Queued::new(event, share));
+            place.send(Queued { events: vec![event], share });
         }
     }
-}
-
-/// A message over the whole bound takes all of it, so that it passes alone.
-fn share_of(size: usize, queued_bytes: usize) -> u32 {
-    u32::try_from(size.min(queued_bytes)).unwrap_or(u32::MAX)
 }
 
 fn odd(waiting: &mut Waiting, oddity: Oddity) {
     // Only what is odd about it: the message itself may hold anything, also a secret.
     tracing::warn!(kind = %oddity.kind, bytes = oddity.bytes, "unusable message from the app-server");
     let size = oddity.head.len();
-    waiting.push_back((Event::Oddity(oddity), size));
+    waiting.push_back((Heard::New(Event::Oddity(oddity)), size));
 }

@@ -49,7 +49,8 @@ pub enum AnswerError {
 #[error("codex answered with error {code}: {message}")]
 pub struct RpcError {
     pub code: i64,
-    /// Cut: Codex lists every method it knows, several kilobytes, when it does not know ours.
+    /// Cut in its middle: Codex lists every method it knows, several kilobytes, when it does not know ours. What was
+    /// wrong with a file it says at the end, after paths of any length.
     pub message: String,
     /// JSON text.
     pub data: Option<String>,
@@ -57,7 +58,8 @@ pub struct RpcError {
 
 impl RpcError {
     /// Long enough for every message that says something, short enough for a log line.
-    const MESSAGE_CHARS: usize = 500;
+    const HEAD: usize = 400;
+    const TAIL: usize = 100;
 
     pub fn is_overload(&self) -> bool {
         self.code == OVERLOADED
@@ -66,10 +68,15 @@ impl RpcError {
 
 impl From<ErrorBody> for RpcError {
     fn from(body: ErrorBody) -> Self {
-        let cut = body.message.char_indices().nth(Self::MESSAGE_CHARS).map(|(at, _)| at);
-        let message = match cut.and_then(|at| body.message.get(..at)) {
-            Some(head) => format!("{head}…"),
-            None => body.message,
+        let text = &body.message;
+        let head = text.char_indices().nth(Self::HEAD).and_then(|(at, _)| text.get(..at));
+        let tail = text.char_indices().rev().nth(Self::TAIL - 1);
+        let tail = tail.and_then(|(at, _)| text.get(at..));
+        let message = match (head, tail) {
+            (Some(head), Some(tail)) if head.len() + tail.len() < text.len() => {
+                format!("{head}…{tail}")
+            }
+            _ => body.message,
         };
         Self { code: body.code, message, data: body.data }
     }
@@ -90,4 +97,24 @@ pub enum Closed {
     WriteStalled(Duration),
     #[error("closed by us")]
     ByUs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ErrorBody, RpcError};
+
+    fn message(text: &str) -> String {
+        let body = ErrorBody { code: 1, message: text.to_owned(), data: None };
+        RpcError::from(body).message
+    }
+
+    #[test]
+    fn a_long_message_keeps_its_beginning_and_its_end() {
+        let long = format!("failed: {} is empty", "ä".repeat(3_000));
+        let cut = message(&long);
+        assert_eq!(cut.chars().count(), 501);
+        assert!(cut.starts_with("failed: ä") && cut.ends_with("ä is empty"), "{cut}");
+        let whole = "ä".repeat(500);
+        assert_eq!(message(&whole), whole);
+    }
 }

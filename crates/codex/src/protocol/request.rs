@@ -3,6 +3,7 @@
 pub mod account;
 pub mod command;
 pub mod initialize;
+pub mod mcp;
 pub mod thread;
 pub mod thread_history;
 pub mod turn;

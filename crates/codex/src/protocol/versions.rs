@@ -73,6 +73,7 @@ pub const RULES: &[Rule] = &[
     method("thread/items/list", R0_166_0, None),
     method("thread/revert", R0_166_0, None),
     method("thread/rollback", R0_125_0, Some(R0_142_5)),
+    method("permissionProfile/list", R0_142_5, None),
     method("server/diagnostics", R0_166_0, None),
 ];
 

@@ -117,7 +117,9 @@ impl Assembly {
 
     fn message(&mut self, response: &Response, turn_id: Option<&TurnId>) {
         let id = response.id.as_str().into();
+        let is_put = self.turns.is_between(turn_id);
         match response.role.as_str() {
+            "assistant" if is_put => {}
             "assistant" => {
                 let text: String = response.content.concat();
                 let marked = self.marked_words.as_ref() == Some(&text);
@@ -147,7 +149,7 @@ impl Assembly {
                         Item { id, body: ItemBody::Command(command) },
                         Source::Told,
                     );
-                } else if !injected::is_injected(&text) {
+                } else if !is_put && !injected::is_injected(&text) {
                     let message = UserMessage { text, ..UserMessage::default() };
                     self.turns.person_spoke(turn_id);
                     let item = Item { id, body: ItemBody::UserMessage(message) };
@@ -348,6 +350,6 @@ impl Assembly {
 }
 
 /// What cannot be read is as good as empty: its line was JSON, and says nothing we use.
-fn read<'a, T: serde::Deserialize<'a> + Default>(payload: &'a RawValue) -> T {
+pub(super) fn read<'a, T: serde::Deserialize<'a> + Default>(payload: &'a RawValue) -> T {
     lenient::message(payload).unwrap_or_default()
 }

@@ -32,6 +32,8 @@ pub(super) struct Meta {
     pub(super) cli_version: Option<String>,
     #[serde(default, deserialize_with = "lenient::option")]
     pub(super) history_mode: Option<String>,
+    #[serde(default, deserialize_with = "lenient::option")]
+    pub(super) turn_id: Option<TurnId>,
 }
 
 /// The payload of `response_item`: what went to the model, or came from it.

@@ -12,6 +12,8 @@ pub(super) struct Turns {
     turns: Vec<Turn>,
     /// Places by id; a review runs under two ids.
     known: BTreeMap<TurnId, usize>,
+    /// The file says where turns begin.
+    tells: bool,
 }
 
 pub(super) struct Turn {
@@ -73,7 +75,36 @@ impl Turns {
         }
     }
 
+    /// Whether what went to the model was put there beside the conversation, between two turns. Codex 0.142.5 names a turn of
+    /// such a message that never begins; `tests/e2e/rejoin/context.rs` shows it.
+    pub(super) fn is_between(&self, id: Option<&TurnId>) -> bool {
+        let is_known = id.is_some_and(|id| self.known.contains_key(id));
+        let is_over = self.turns.last().is_some_and(|turn| turn.end != TurnEnd::Open);
+        self.tells && is_over && !is_known
+    }
+
+    /// The same before the first turn: only now is it known that the file tells turns.
+    fn drop_what_came_before(&mut self, begins: Option<&TurnId>) {
+        if std::mem::replace(&mut self.tells, true) {
+            return;
+        }
+        let is_put = |entry: &Entry| {
+            let is_said =
+                matches!(entry.item.body, ItemBody::AgentMessage(_) | ItemBody::UserMessage(_));
+            is_said && entry.source == Source::Model
+        };
+        if let [only] = self.turns.as_slice()
+            && only.id.as_ref().is_none_or(|id| Some(id) != begins)
+            && !only.is_review
+            && only.entries.iter().all(is_put)
+        {
+            self.turns.clear();
+            self.known.clear();
+        }
+    }
+
     pub(super) fn begin(&mut self, id: Option<TurnId>) {
+        self.drop_what_came_before(id.as_ref());
         match (self.open_review(), id) {
             // A review has begun already when its inner turn starts.
             (Some(review), Some(id)) => {

@@ -62,6 +62,11 @@ impl ToolHandler {
     {
         Self(Arc::new(move |call| Box::pin(run(call))))
     }
+
+    /// Runs it for this call.
+    pub fn call(&self, call: ToolCallAsk) -> BoxFuture<'static, ToolReply> {
+        (self.0)(call)
+    }
 }
 
 impl ThreadHandlers {

@@ -1,5 +1,6 @@
 //! What a turn is asked for.
 
+use ostler_model::input::ContextPart;
 use ostler_model::thread::InputKind;
 use serde_json::Value;
 use thiserror::Error;
@@ -22,6 +23,8 @@ pub struct TurnInput {
     pub mode: Option<Mode>,
     /// The JSON schema that the final answer must fit, for this turn only.
     pub output_schema: Option<Value>,
+    /// What the model is given to know before it, in this order.
+    pub context: Vec<ContextPart>,
 }
 
 /// What Codex shall do.
@@ -44,6 +47,12 @@ pub enum InputError {
         "the input has {characters} characters, codex takes {MOST_CHARACTERS}; put the text into a file and name the file"
     )]
     TooLong { characters: usize },
+    #[error("a part of the context is empty; leave it out")]
+    EmptyContext,
+    #[error(
+        "the context has {characters} characters, at most {MOST_CHARACTERS} are taken; put the text into a file and name the file"
+    )]
+    LongContext { characters: usize },
 }
 
 impl TurnInput {
@@ -56,11 +65,13 @@ impl TurnInput {
     }
 
     pub fn new(content: TurnContent) -> Self {
-        Self { content, model: None, effort: None, mode: None, output_schema: None }
+        let context = Vec::new();
+        Self { content, model: None, effort: None, mode: None, output_schema: None, context }
     }
 
     /// Codex 0.130.0 takes an empty input and then neither begins nor ends a turn.
     pub fn check(&self) -> Result<(), InputError> {
+        self.check_context()?;
         let TurnContent::Message(parts) = &self.content else { return Ok(()) };
         let is_blank = |part: &UserInput| match part {
             UserInput::Text(text) => text.trim().is_empty(),
@@ -75,6 +86,18 @@ impl TurnInput {
             return Err(InputError::TooLong { characters });
         }
         Ok(())
+    }
+
+    /// The model's API refuses a message without text for as long as it is in the thread.
+    fn check_context(&self) -> Result<(), InputError> {
+        if self.context.iter().any(|part| part.text.trim().is_empty()) {
+            return Err(InputError::EmptyContext);
+        }
+        let characters = self.context.iter().map(|part| part.text.chars().count()).sum();
+        match characters > MOST_CHARACTERS {
+            true => Err(InputError::LongContext { characters }),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn kind(&self) -> InputKind {

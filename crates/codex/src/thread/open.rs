@@ -4,6 +4,9 @@ mod error;
 
 pub use error::OpenError;
 
+use std::time::Duration;
+
+use backon::{ExponentialBuilder, Retryable};
 use ostler_model::{ThreadId, TurnId};
 
 use super::settings::{Difference, ThreadSettings, compare};
@@ -56,6 +59,12 @@ enum Disposal {
     Unsubscribe,
 }
 
+/// Codex puts a thread away within milliseconds, or within seconds while its commands end: half a minute in all.
+fn while_closing() -> ExponentialBuilder {
+    let first = ExponentialBuilder::default().with_min_delay(Duration::from_millis(20));
+    first.with_max_delay(Duration::from_secs(2)).with_max_times(21)
+}
+
 impl AppServer {
     /// Starts a new thread. It has no file, and cannot be resumed, before its first turn.
     pub async fn start_thread(&self, settings: &ThreadSettings) -> Result<OpenedThread, OpenError> {
@@ -74,8 +83,12 @@ impl AppServer {
         settings.check()?;
         self.look_before_opening(thread).await?;
         let resume = settings.thread_resume(thread.clone());
-        let opened = self.call(&resume).await;
-        let opened = opened.map_err(|error| OpenError::from_call_on(thread, error))?;
+        let call = || async {
+            let opened = self.call(&resume).await;
+            opened.map_err(|error| OpenError::from_call_on(thread, error))
+        };
+        let is_closing = |error: &OpenError| matches!(error, OpenError::Closing { .. });
+        let opened = call.retry(while_closing()).when(is_closing).await?;
         self.accept(settings, opened, Disposal::Unsubscribe).await
     }
 

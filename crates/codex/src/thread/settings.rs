@@ -7,6 +7,7 @@
 mod check;
 mod compare;
 mod mcp_server;
+mod programs;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -14,6 +15,7 @@ mod translate;
 pub use check::{InvalidSettings, SettingError};
 pub use compare::{Difference, Direction, Setting, compare};
 pub use mcp_server::McpServer;
+pub use programs::names_program;
 
 use std::collections::BTreeMap;
 

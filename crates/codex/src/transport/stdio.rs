@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio_util::codec::{FramedRead, FramedWrite};
 
-use super::Transport;
+use super::{READ_BYTES, Transport};
 use crate::wire::{Frame, FrameError, LineDecoder, LineEncoder, Outgoing};
 
 /// Any pair of byte streams that carries lines.
@@ -50,7 +50,7 @@ where
         impl Sink<Outgoing, Error = io::Error> + Send + Unpin + 'static,
     ) {
         (
-            FramedRead::new(self.reader, LineDecoder::default()),
+            FramedRead::with_capacity(self.reader, LineDecoder::default(), READ_BYTES),
             FramedWrite::new(self.writer, LineEncoder),
         )
     }

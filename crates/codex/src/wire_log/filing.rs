@@ -163,10 +163,7 @@ impl Filing {
 
     fn notification(&mut self, method: &str, params: Option<&RawValue>, sorted: &mut Sorted) {
         let Some(Ok(view)) = params.map(lenient::message::<ParamsView<'_>>) else { return };
-        if let Some(item) = view.item_id.as_deref() {
-            let thread = view.thread_id.as_deref().unwrap_or_default();
-            sorted.stream = Some(format!("{method}\n{thread}\n{item}"));
-        }
+        sorted.stream = view.stream(method);
         if method == RESOLVED
             && let Some(id) = view.request_id
         {
@@ -275,11 +272,24 @@ struct QuestionView {
 }
 
 impl ParamsView<'_> {
+    fn stream(&self, method: &str) -> Option<String> {
+        let item = self.item_id.as_deref()?;
+        let thread = self.thread_id.as_deref().unwrap_or_default();
+        Some(format!("{method}\n{thread}\n{item}"))
+    }
+
     fn thread(self) -> Thread {
         let inner = self.thread.and_then(|thread| thread.id);
         let id = self.thread_id.or(inner).or(self.conversation_id)?;
         (id.len() <= MAX_THREAD_BYTES).then(|| id.as_ref().into())
     }
+}
+
+/// Names the text that the `delta` of a notification continues.
+pub(crate) fn stream_of(json: &RawValue) -> Option<String> {
+    let view = lenient::message::<MessageView<'_>>(json).ok()?;
+    let (method, params) = (view.method?, view.params?);
+    lenient::message::<ParamsView<'_>>(params).ok()?.stream(&method)
 }
 
 fn named_thread(raw: Option<&RawValue>) -> Thread {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::files::{FileError, Files};
 use super::filing::{Filing, Sorted, Thread};
@@ -66,8 +66,15 @@ impl Writer {
         };
         let mut batch = Vec::with_capacity(MAX_BATCH);
         while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
+            // Let go of only after a failure is on record: whoever waits for a flush then looks for one.
+            let waiters = take_flushes(&mut batch);
             match log.batch(&mut batch) {
-                Ok(Then::GoOn) if outcome.failure().is_none() => {}
+                Ok(Then::GoOn) if outcome.failure().is_none() => {
+                    for waiter in waiters {
+                        // Whoever no longer waits need not be told.
+                        let _told: Result<(), ()> = waiter.send(());
+                    }
+                }
                 Ok(_) => return,
                 Err(FileError { path, error }) => {
                     let path = path.display().to_string();
@@ -78,10 +85,24 @@ impl Writer {
     }
 }
 
+/// Those who wait for a flush.
+fn take_flushes(batch: &mut Vec<Input>) -> Vec<oneshot::Sender<()>> {
+    if !batch.iter().any(|input| matches!(input, Input::Flush(_))) {
+        return Vec::new();
+    }
+    let mut waiters = Vec::new();
+    for input in std::mem::take(batch) {
+        match input {
+            Input::Flush(waiter) => waiters.push(waiter),
+            input => batch.push(input),
+        }
+    }
+    waiters
+}
+
 impl Log {
-    /// Takes what waits, then flushes, then tells those who wait for the flush.
+    /// Takes what waits, then flushes.
     fn batch(&mut self, batch: &mut Vec<Input>) -> Result<Then, FileError> {
-        let mut waiters = Vec::new();
         let mut then = Then::GoOn;
         for input in batch.drain(..) {
             match input {
@@ -90,7 +111,7 @@ impl Log {
                     drop(share);
                 }
                 Input::Adopt { child, parent } => self.filing.adopt(&child, &parent),
-                Input::Flush(waiter) => waiters.push(waiter),
+                Input::Flush(_) => {}
                 Input::Close => {
                     then = Then::End;
                     break;
@@ -98,10 +119,6 @@ impl Log {
             }
         }
         self.files.flush()?;
-        for waiter in waiters {
-            // Whoever no longer waits need not be told.
-            let _told: Result<(), ()> = waiter.send(());
-        }
         Ok(then)
     }
 

@@ -1,12 +1,13 @@
 //! The view of each reply, by method.
 
 use ostler_codex::protocol::request::account::{
-    AccountRateLimitsRead, AccountRead, ConfigRead, ModelList, PluginList,
+    AccountRateLimitsRead, AccountRead, ConfigRead, ModelList, PermissionProfileList, PluginList,
 };
 use ostler_codex::protocol::request::command::{
     BackgroundTerminalsClean, CommandExec, ServerDiagnostics, ThreadShellCommand,
 };
 use ostler_codex::protocol::request::initialize::Initialize;
+use ostler_codex::protocol::request::mcp::McpServerStatusList;
 use ostler_codex::protocol::request::thread::{
     ThreadArchive, ThreadCompact, ThreadFork, ThreadInjectItems, ThreadResume, ThreadStart,
     ThreadUnsubscribe,
@@ -53,6 +54,8 @@ pub(crate) fn read_any(method: &str, result: &RawValue) -> Result<String, serde_
         "account/read" => shown::<AccountRead>(result),
         "config/read" => shown::<ConfigRead>(result),
         "plugin/list" => shown::<PluginList>(result),
+        "permissionProfile/list" => shown::<PermissionProfileList>(result),
+        "mcpServerStatus/list" => shown::<McpServerStatusList>(result),
         "server/diagnostics" => shown::<ServerDiagnostics>(result),
         "command/exec" => shown::<CommandExec>(result),
         // Sent by the recorder to provoke a notification; we do not send it.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use ostler_codex::protocol::approval_policy::{ApprovalPolicy, GranularApproval};
 use ostler_codex::protocol::request::account::{
-    AccountRateLimitsRead, AccountRead, ConfigRead, ModelList, PluginList,
+    AccountRateLimitsRead, AccountRead, ConfigRead, ModelList, PermissionProfileList, PluginList,
 };
 use ostler_codex::protocol::request::command::{
     BackgroundTerminalsClean, CommandExec, ServerDiagnostics, ThreadShellCommand,
 };
 use ostler_codex::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
+use ostler_codex::protocol::request::mcp::McpServerStatusList;
 use ostler_codex::protocol::request::thread::{
     ApprovalsReviewer, DynamicTool, HistoryMode, ThreadArchive, ThreadCompact, ThreadFork,
     ThreadInjectItems, ThreadResume, ThreadStart, ThreadUnsubscribe,
@@ -54,6 +55,8 @@ pub(crate) fn requests(version: &str) -> Vec<Sent> {
     sent.put(&ModelList { cursor: Some(text()), limit: Some(1), include_hidden: Some(true) });
     sent.put(&ConfigRead { include_layers: true, cwd: Some(text()) });
     sent.put(&PluginList { cwds: Some(vec![text()]) });
+    sent.put(&PermissionProfileList {});
+    sent.put(&McpServerStatusList { cursor: Some(text()), limit: Some(1) });
     sent.put(&ServerDiagnostics {});
     for policy in sandbox_policies() {
         sent.put(&CommandExec {

@@ -181,3 +181,27 @@ pub struct MarketplaceLoadError {
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub message: String,
 }
+
+/// The permission profiles by their names. Codex 0.130.0 cannot be asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionProfileList {}
+
+impl ClientRequest for PermissionProfileList {
+    const METHOD: &'static str = "permissionProfile/list";
+    type Reply = PermissionProfiles;
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct PermissionProfiles {
+    #[serde(default, deserialize_with = "lenient::objects")]
+    pub data: Vec<PermissionProfile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PermissionProfile {
+    pub id: String,
+    /// Whether those who administer the machine let it be chosen.
+    #[serde(default, deserialize_with = "lenient::option")]
+    pub allowed: Option<bool>,
+}

@@ -3,6 +3,7 @@
 use super::Kind::{Any, Boolean, Integer, List, Map, Object, Text, Words};
 use super::shapes::{APPROVAL_POLICY_READ, RATE_LIMITS, SANDBOX_POLICY, TEXTS, THREAD, TURN};
 use super::{Field, Message, Part, always, sometimes};
+use crate::protocol::versions::R0_166_0;
 
 const fn reply(
     method: &'static str,
@@ -162,6 +163,27 @@ pub(super) const REPLIES: &[Message] = &[
                 "marketplaceLoadErrors",
                 List(&Object(&[sometimes("marketplacePath", Text), sometimes("message", Text)])),
             ),
+        ],
+    ),
+    reply(
+        "permissionProfile/list",
+        "PermissionProfileListResponse",
+        &[sometimes("data", List(&Object(&[always("id", Text), sometimes("allowed", Boolean)])))],
+    ),
+    reply(
+        "mcpServerStatus/list",
+        "ListMcpServerStatusResponse",
+        &[
+            sometimes(
+                "data",
+                List(&Object(&[
+                    always("name", Text),
+                    sometimes("tools", Map(&Object(&[sometimes("name", Text)]))),
+                    sometimes("toolsError", Text).since(R0_166_0),
+                    sometimes("authStatus", Text),
+                ])),
+            ),
+            sometimes("nextCursor", Text),
         ],
     ),
     reply(

@@ -215,6 +215,8 @@ pub(super) const REQUESTS: &[Message] = &[
     },
     asked("config/read", &[always("includeLayers", Boolean), CWD]),
     asked("plugin/list", &[sometimes("cwds", TEXTS)]),
+    asked("permissionProfile/list", &[]),
+    asked("mcpServerStatus/list", &[CURSOR, LIMIT]),
     asked("server/diagnostics", &[]),
     asked(
         "command/exec",

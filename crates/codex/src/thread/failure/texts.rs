@@ -38,8 +38,9 @@ pub(super) const TEXTS: &[Text] = &[
     text("unexpected status 404 Not Found: Model not found ", "", FailureClass::ModelNotFound, "≤0.142.5 #18790"),
     // `response.failed` with a code that this version does not know ends like a broken stream.
     text("stream disconnected before completion: The model `", "` does not exist", FailureClass::ModelNotFound, "≤0.142.5"),
-    text("stream disconnected before completion: Rate limit reached ", "", RATE_LIMIT, "≤0.142.5 #10062"),
-    text("stream disconnected before completion: Rate limit is exceeded.", "", RATE_LIMIT, "≤0.142.5 #3764"),
+    text("stream disconnected before completion: Rate limit ", "", RATE_LIMIT, "≤0.142.5 #10062 #3764"),
+    // Other providers have other words for it, and OpenAI's for the time.
+    text("stream disconnected before completion: ", "lease try again in ", RATE_LIMIT, "≤0.142.5"),
     text("stream disconnected before completion: Incomplete response returned, reason: content_filter", "", FailureClass::Policy, "0.130.0 0.142.5 0.166.0"),
     text("stream disconnected before completion: Incomplete response returned, reason: ", "", FailureClass::BadRequest, "0.130.0 0.142.5"),
     text("Incomplete response returned, reason: ", "", FailureClass::BadRequest, "0.166.0"),

@@ -25,6 +25,9 @@ pub enum OpenError {
     Archived { thread: ThreadId },
     #[error("thread {thread} is open in another app-server; use that one, or end it")]
     BusyElsewhere { thread: ThreadId },
+    /// It was asked for again and again while Codex put it away.
+    #[error("codex is still putting thread {thread} away; try again later")]
+    Closing { thread: ThreadId },
     #[error(
         "thread {thread} was made by codex {created_by}, and codex {version} would damage it; use codex {created_by} or later"
     )]
@@ -48,11 +51,13 @@ pub enum OpenError {
 
 /// Texts by which Codex refuses a thread; it has no codes for them. This is the only place that reads its prose; the
 /// versions are those on which tests/e2e/thread_opening.rs sees the text.
-const REFUSALS: [(&str, Refusal); 6] = [
+const REFUSALS: [(&str, Refusal); 8] = [
     // thread/resume, thread/fork, thread/archive; 0.130.0, 0.142.5, 0.166.0.
     ("no rollout found for thread id ", Refusal::NotFound),
     // thread/read; 0.130.0, 0.142.5, 0.166.0.
     ("thread not loaded: ", Refusal::NotFound),
+    // thread/resume of a file that was begun and holds no whole line; 0.130.0, 0.142.5, 0.166.0.
+    (".jsonl is empty", Refusal::NotFound),
     // An id that is no UUID; thread/read on all three, thread/archive on 0.130.0.
     ("invalid thread id: ", Refusal::NotFound),
     // The same, in thread/archive on 0.142.5 and 0.166.0.
@@ -61,6 +66,8 @@ const REFUSALS: [(&str, Refusal); 6] = [
     (" is archived. Run `codex unarchive ", Refusal::Archived),
     // thread/resume and thread/archive; 0.166.0.
     (" already has an active writer", Refusal::BusyElsewhere),
+    // thread/resume of a thread that Codex unloads at that moment; seen on 0.166.0, and the text is in all three.
+    (" is closing; retry ", Refusal::Closing),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +75,7 @@ enum Refusal {
     NotFound,
     Archived,
     BusyElsewhere,
+    Closing,
 }
 
 impl OpenError {
@@ -92,6 +100,7 @@ impl OpenError {
                 Some(Refusal::NotFound) => Self::NotFound { thread },
                 Some(Refusal::Archived) => Self::Archived { thread },
                 Some(Refusal::BusyElsewhere) => Self::BusyElsewhere { thread },
+                Some(Refusal::Closing) => Self::Closing { thread },
                 None => Self::Refused(error),
             },
             error => error,
