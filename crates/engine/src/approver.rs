@@ -3,17 +3,15 @@
 //! It never makes anything wider than a person could: what the ask does not take is no decision. If it fails, takes too
 //! long, or says nothing, people are asked.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use ostler_model::Decision;
 use ostler_model::ask::{Ask, AskKind};
-use ostler_model::task::{AskRecord, DecidedBy, DecisionRecord, Task};
+use ostler_model::task::{AskRecord, DecidedBy, DecisionRecord};
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::Command;
 use tokio::time::timeout;
 
+use crate::program;
 use crate::shared::now;
 
 /// A decision is one short object.
@@ -26,6 +24,15 @@ pub struct Approver {
     pub timeout: Duration,
     /// Which kinds of ask it is for; empty: all of them.
     pub kinds: Vec<String>,
+}
+
+/// Who asks, as the program is told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asker<'a> {
+    /// A task, or the conversation of a host agent.
+    pub(crate) task: &'a str,
+    pub(crate) title: &'a str,
+    pub(crate) cwd: &'a str,
 }
 
 #[derive(Serialize)]
@@ -65,13 +72,13 @@ impl Approver {
     }
 
     /// None if people must decide.
-    pub(crate) async fn decide(&self, task: &Task, ask: &AskRecord) -> Option<DecisionRecord> {
+    pub(crate) async fn decide(&self, asker: Asker<'_>, ask: &AskRecord) -> Option<DecisionRecord> {
         let question = Question {
             version: 1,
             ask: ask.id.as_str(),
-            task: task.id.as_str(),
-            title: &task.title,
-            cwd: &task.settings.cwd,
+            task: asker.task,
+            title: asker.title,
+            cwd: asker.cwd,
             kind: kind_name(&ask.content.kind),
             digest: &ask.digest,
             content: &ask.content,
@@ -109,31 +116,12 @@ impl Approver {
     }
 
     async fn run(&self, question: &[u8]) -> Result<Reply, String> {
-        let (program, arguments) = self.command.split_first().ok_or("it has no command")?;
-        let mut child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| format!("{program} cannot be started: {error}"))?;
-        let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        if let Some(stdin) = &mut stdin {
-            // One that decides without reading is free to.
-            drop(stdin.write_all(question).await);
+        let ran = program::run(&self.command, question, MOST_OUTPUT).await?;
+        if !ran.status.success() {
+            let program = self.command.first().map_or("", String::as_str);
+            return Err(format!("{program} ended with {}", ran.status));
         }
-        drop(stdin);
-        let mut output = Vec::new();
-        if let Some(stdout) = stdout {
-            let read = stdout.take(MOST_OUTPUT).read_to_end(&mut output).await;
-            read.map_err(|error| error.to_string())?;
-        }
-        let status = child.wait().await.map_err(|error| error.to_string())?;
-        if !status.success() {
-            return Err(format!("{program} ended with {status}"));
-        }
-        serde_json::from_slice(&output)
+        serde_json::from_slice(&ran.output)
             .map_err(|error| format!("its output is no decision: {error}"))
     }
 }

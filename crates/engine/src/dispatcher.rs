@@ -3,80 +3,27 @@
 //! Everything that is to be done on a task is written down before it comes here; a task that is not loaded finds it when
 //! it is. So nothing is lost if this ends at any point.
 
+mod loaded;
+#[cfg(test)]
+mod tests;
+mod words;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
-use ostler_model::policy::Rule;
 use ostler_model::task::Wish;
-use ostler_model::{Task, TaskId, TaskState};
+use ostler_model::{TaskId, TaskState};
 use ostler_store::StoreError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::pool_name;
 use crate::line::Line;
-use crate::runner::{Order, Runner, RunnerEnd};
-use crate::shared::{Shared, now};
-
-/// Orders that wait for a runner, which takes them within milliseconds.
-const QUEUED_ORDERS: usize = 64;
-
-/// A runner that failed is not started again at once, lest it fail in a circle.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
-
-/// What a runner tells.
-#[derive(Debug)]
-pub(crate) enum FromRunner {
-    WantPlace(Waiting),
-    KeepPlace(Waiting),
-    LeavePlace {
-        task: TaskId,
-    },
-    Moved {
-        task: TaskId,
-        state: TaskState,
-    },
-    /// It has nothing to do any more and may be let go.
-    AtRest {
-        task: TaskId,
-    },
-    NewRule(Box<Rule>),
-}
-
-/// What doors want.
-#[derive(Debug)]
-pub(crate) enum FromDoor {
-    /// A new task, or one that has got something to do, which is written down.
-    Do {
-        task: TaskId,
-        order: Order,
-    },
-    /// A new task that waits for its time.
-    Queue(Waiting),
-    Remove {
-        task: TaskId,
-        done: oneshot::Sender<()>,
-    },
-}
-
-/// A task in line.
-#[derive(Debug, Clone)]
-pub(crate) struct Waiting {
-    task: TaskId,
-    /// Those who start tasks take turns.
-    starter: String,
-    pool: String,
-}
-
-impl Waiting {
-    pub(crate) fn of(task: &Task) -> Self {
-        let (starter, pool) = (task.started_by.clone(), pool_name(&task.settings));
-        Self { task: task.id.clone(), starter, pool }
-    }
-}
+use crate::runner::{Order, RunnerEnd};
+use crate::shared::{Shared, instant_of, now};
+use loaded::Loaded;
+pub(crate) use words::{FromDoor, FromRunner, Waiting};
 
 pub(crate) struct Dispatcher {
     shared: Arc<Shared>,
@@ -88,18 +35,6 @@ pub(crate) struct Dispatcher {
     wakes: BTreeSet<(i64, TaskId)>,
     idle_at: Option<Instant>,
     stop: CancellationToken,
-}
-
-struct Loaded {
-    orders: mpsc::Sender<Order>,
-    /// It was let go and has not ended yet; these came since.
-    late: Option<Vec<Order>>,
-    /// It was loaded because there is room for it.
-    is_placed: bool,
-    /// It could not be told something that is written down.
-    must_look: bool,
-    /// It could not be told that there is room for it.
-    must_place: bool,
 }
 
 impl Dispatcher {
@@ -194,30 +129,21 @@ impl Dispatcher {
     /// Lets those run for whom there is room.
     fn serve_line(&mut self) {
         while let Some(task) = self.line.next() {
-            match self.loaded.get(&task) {
-                Some(_) => self.order(task, Order::Placed),
+            match self.loaded.get(&task).map(|loaded| loaded.want) {
+                Some(want) => self.order(task, Order::Placed { want }),
                 None => self.load(&task, true),
             }
         }
     }
 
-    fn load(&mut self, task: &TaskId, is_placed: bool) {
-        let (orders, inbox) = mpsc::channel(QUEUED_ORDERS);
-        let loaded = Loaded { orders, late: None, is_placed, must_look: false, must_place: false };
-        self.loaded.insert(task.clone(), loaded);
-        let runner = Runner::run(self.shared.clone(), task.clone(), inbox, self.stop.clone());
-        let id = self.runners.spawn(runner).id();
-        self.tasks.insert(id, task.clone());
-    }
-
     fn hear(&mut self, word: FromRunner) {
         match word {
-            FromRunner::WantPlace(waiting) => self.want_place(waiting),
+            FromRunner::WantPlace(waiting, want) => self.want_place(waiting, want),
             FromRunner::KeepPlace(Waiting { task, pool, .. }) => self.line.keep(&task, &pool),
-            FromRunner::LeavePlace { task } => self.line.leave(&task),
+            FromRunner::LeavePlace { task } => self.leave_line(&task),
             // It may be in line without having asked for a place itself.
             FromRunner::Moved { task, state } if state.is_over() || state == TaskState::Parked => {
-                self.line.leave(&task);
+                self.leave_line(&task);
             }
             FromRunner::Moved { task, state } => {
                 self.line.set_waits(&task, state.waits_for_a_person());
@@ -235,90 +161,52 @@ impl Dispatcher {
         }
     }
 
-    fn want_place(&mut self, waiting: Waiting) {
-        let loaded = self.loaded.get_mut(&waiting.task);
-        if let Some(loaded) = loaded.filter(|loaded| loaded.is_placed) {
+    fn want_place(&mut self, waiting: Waiting, want: u64) {
+        if let Some(loaded) = self.loaded.get_mut(&waiting.task) {
+            loaded.want = want;
             loaded.is_placed = false;
-            return self.order(waiting.task, Order::Placed);
+        }
+        // It was loaded for its place, or its runner failed before it heard of it.
+        if self.line.has_place(&waiting.task) {
+            return self.order(waiting.task, Order::Placed { want });
         }
         self.stand(&waiting);
+    }
+
+    /// The place that it was loaded for is gone, too.
+    fn leave_line(&mut self, task: &TaskId) {
+        if let Some(loaded) = self.loaded.get_mut(task) {
+            loaded.is_placed = false;
+        }
+        self.line.leave(task);
     }
 
     fn want(&mut self, want: FromDoor) {
         match want {
             FromDoor::Queue(waiting) => self.stand(&waiting),
             FromDoor::Do { task, order } => self.order(task, order),
+            FromDoor::Room { most, most_per_pool } => self.line.set_room(most, most_per_pool),
+            // Whoever knocked may have gone.
+            FromDoor::Knock { done } => drop(done.send(())),
+            FromDoor::Settle { task, done } => match self.loaded.contains_key(&task) {
+                true => self.order(task, Order::Settle { done }),
+                // Its runner has written all it had. Whoever asked may have gone.
+                false => drop(done.send(())),
+            },
+            FromDoor::Release { task, done } => match self.loaded.contains_key(&task) {
+                true => self.order(task, Order::Release { done }),
+                // It has no thread open. Whoever asked may have gone.
+                false => drop(done.send(true)),
+            },
             FromDoor::Remove { task, done } => {
-                self.line.leave(&task);
-                self.wakes.retain(|(_, waiting)| *waiting != task);
+                // Its runner leaves the line when it ends.
                 self.order(task, Order::Remove { done });
             }
         }
     }
 
-    /// Never waits for a runner: one that waits for us would wait for ever.
-    fn order(&mut self, task: TaskId, order: Order) {
-        let Some(loaded) = self.loaded.get_mut(&task) else {
-            self.load(&task, false);
-            return self.order(task, order);
-        };
-        if let Some(late) = &mut loaded.late {
-            return late.push(order);
-        }
-        match loaded.orders.try_send(order) {
-            Ok(()) => {}
-            // What is written down is found when the runner looks for it; who waits for an answer is told that there is none.
-            Err(mpsc::error::TrySendError::Full(Order::Placed)) => loaded.must_place = true,
-            Err(mpsc::error::TrySendError::Full(_)) => loaded.must_look = true,
-            // It has just ended; it is loaded again when its end is heard.
-            Err(mpsc::error::TrySendError::Closed(order)) => loaded.late = Some(vec![order]),
-        }
-    }
-
-    /// Those whose queue was full look at what is written down for them.
-    fn make_look(&mut self) {
-        for loaded in self.loaded.values_mut().filter(|loaded| loaded.must_look) {
-            loaded.must_look = loaded.orders.try_send(Order::Look).is_err();
-        }
-        for loaded in self.loaded.values_mut().filter(|loaded| loaded.must_place) {
-            loaded.must_place = loaded.orders.try_send(Order::Placed).is_err();
-        }
-    }
-
-    fn ended(&mut self, id: tokio::task::Id, ended: Option<RunnerEnd>) -> Result<(), StoreError> {
-        let Some(task) = self.tasks.remove(&id) else { return Ok(()) };
-        let loaded = self.loaded.remove(&task);
-        let has_left_place = loaded.as_ref().is_some_and(|loaded| loaded.is_placed);
-        let late = loaded.and_then(|loaded| loaded.late).unwrap_or_default();
-        self.wakes.retain(|(_, waiting)| *waiting != task);
-        if has_left_place || ended.as_ref().is_some_and(|end| end.is_gone) {
-            self.line.leave(&task);
-        }
-        let again = now().saturating_add(i64::try_from(AFTER_FAILURE.as_millis()).unwrap_or(0));
-        match ended {
-            None => drop(self.wakes.insert((again, task.clone()))),
-            Some(RunnerEnd { result: Err(error), .. }) if !error.is_of_the_batch() => {
-                return Err(error);
-            }
-            Some(RunnerEnd { result: Err(error), .. }) => {
-                tracing::error!(%error, %task, "a task cannot go on; it is tried again");
-                self.wakes.insert((again, task.clone()));
-            }
-            Some(RunnerEnd { wake_at, .. }) => {
-                self.wakes.extend(wake_at.map(|at| (at, task.clone())));
-            }
-        }
-        for order in late {
-            self.order(task.clone(), order);
-        }
-        Ok(())
-    }
-
     fn next_wake(&self) -> Option<Instant> {
-        let wake = self.wakes.first().map(|(at, _)| {
-            let wait = u64::try_from(at.saturating_sub(now())).unwrap_or(0);
-            Instant::now() + Duration::from_millis(wait)
-        });
+        let wake = self.wakes.first().map(|(at, _)| instant_of(*at));
         [wake, self.idle_at].into_iter().flatten().min()
     }
 

@@ -1,8 +1,16 @@
 //! The handle: what doors may ask of the engine. All of it is durable when it returns.
 
+mod accounts;
+mod answering;
 mod changes;
+mod hosts;
 mod new_task;
+mod telling;
+mod watching;
 
+pub use accounts::{AccountLimits, EffortShown, LimitWindow, ModelShown};
+pub use answering::Answer;
+pub(crate) use answering::too_late;
 pub use changes::{DiffFrom, DiffOf, TaskDiff};
 pub use new_task::{fork_of, fresh_task_id};
 
@@ -10,27 +18,33 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use ostler_codex::own_server::OwnServer;
 use ostler_model::policy::{Rule, RuleSet};
-use ostler_model::task::{AskRecord, AskState, DecidedBy, Intent, IntentState, TaskSettings, Wish};
+use ostler_model::task::{Intent, IntentState, NotDone, TaskSettings, Wish};
 use ostler_model::thread::IfBusy;
-use ostler_model::{AskId, Decision, Event, Input, IntentId, RuleId, Task, TaskId, TaskState};
+use ostler_model::{Event, FailureClass, Input, IntentId, RuleId, Task, TaskId, TaskState};
 use ostler_store::{
-    Batch, Committed, Retention, RuleRow, StartKey, Store, StoreError, SweepReport, Write,
+    Batch, Committed, Retention, StartKey, Store, StoreError, SweepReport, TurnMessages, Write,
 };
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use self::new_task::{intent_id, new_task};
+use self::new_task::intent_id;
+pub(crate) use self::new_task::new_task;
 use crate::approver::Approver;
 use crate::dispatcher::{Dispatcher, FromDoor, Waiting};
-use crate::hub::{Changed, Hub, News};
+use crate::host_asks::HostAsks;
+use crate::hub::{Hub, News};
 use crate::line::Line;
+use crate::messages::messages;
+use crate::notify::{NotifySettings, Outbox};
 use crate::pool::{Pool, PoolSettings};
 use crate::refusal::Refusal;
-use crate::runner::{AnswerError, AnswerOrder, Order, Remembering};
-use crate::shared::{Shared, now};
+use crate::runner::Order;
+use crate::shared::{Live, Shared, now};
 use crate::start::{self, Allowed, StartTask};
+use crate::verdict::row;
 use crate::worktree::{Force, WorktreeError, WorktreeSettings, Worktrees};
 
 /// Words of runners and doors that wait for the dispatcher.
@@ -47,10 +61,30 @@ pub struct EngineSettings {
     /// How long a thread stays open with nothing to do.
     pub idle_thread: Duration,
     pub approver: Option<Approver>,
+    /// The MCP server of ours whose tools need no person's word; none if all do.
+    pub own_server: Option<OwnServer>,
+    /// That server as the file of a Codex home has it, as JSON text; none where it does not.
+    pub written_server: fn(&Path) -> Option<String>,
     /// Of the operator's file; those made by `always` are in the store.
     pub rules: Vec<Rule>,
     pub allowed: Allowed,
     pub worktrees: WorktreeSettings,
+    pub notify: NotifySettings,
+}
+
+impl EngineSettings {
+    fn live(&self) -> Live {
+        Live {
+            approver: self.approver.clone(),
+            own_server: self.own_server.clone(),
+            written_server: self.written_server,
+            idle_thread: self.idle_thread,
+            allowed: self.allowed.clone(),
+            queued: self.queued,
+            notify: self.notify.clone(),
+            rules: self.rules.iter().map(|rule| rule.id.clone()).collect(),
+        }
+    }
 }
 
 /// Cheap to clone.
@@ -58,11 +92,10 @@ pub struct EngineSettings {
 pub struct Engine {
     shared: Arc<Shared>,
     doors: mpsc::Sender<FromDoor>,
-    allowed: Allowed,
-    queued: usize,
     /// Held while an intent with a key is looked for and written.
     keyed: Arc<tokio::sync::Mutex<()>>,
     worktrees: Worktrees,
+    host_asks: Arc<HostAsks>,
 }
 
 /// Ends when the engine has ended.
@@ -71,6 +104,8 @@ pub struct EngineTask {
     work: JoinHandle<Result<(), StoreError>>,
     /// Removes worktrees that are nobody's; what it does not get done, the next one does.
     tidying: JoinHandle<()>,
+    /// Tells people what became of tasks.
+    telling: JoinHandle<()>,
 }
 
 /// A task that was started, now or before by the same key.
@@ -93,16 +128,6 @@ pub struct AppServerShown {
     pub is_full: bool,
 }
 
-/// An answer of a person, or of a program that may decide.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    pub decision: Decision,
-    pub reason: Option<String>,
-    /// Also make a rule of it.
-    pub remember: Option<Remembering>,
-    pub by: DecidedBy,
-}
-
 impl Engine {
     /// Takes up all that an earlier engine left on this store, and works until `stop`.
     pub async fn start(
@@ -110,6 +135,7 @@ impl Engine {
         settings: EngineSettings,
         stop: CancellationToken,
     ) -> Result<(Self, EngineTask), StoreError> {
+        let live = settings.live();
         let mut rules = settings.rules;
         for row in store.rules(now()).await? {
             match serde_json::from_str(&row.json) {
@@ -128,40 +154,45 @@ impl Engine {
             pool: Arc::new(Pool::new(settings.pool, store.clone())),
             store,
             hub: Hub::new(),
+            tool_calls: Arc::default(),
             rules: RwLock::new(Arc::new(RuleSet::new(rules))),
-            approver: settings.approver,
-            idle_thread: settings.idle_thread,
+            live: RwLock::new(Arc::new(live)),
             dispatcher: to_dispatcher,
+            mail: Notify::new(),
         });
+        let host_asks = HostAsks::start(shared.clone()).await?;
         let line = Line::new(settings.running, settings.running_per_pool);
+        let telling = tokio::spawn(Outbox::new(shared.clone()).run(stop.clone()));
         let dispatcher = Dispatcher::new(shared.clone(), line, stop);
         let work = tokio::spawn(dispatcher.run(wants, runners));
         let tidying = worktrees.clone();
-        let tidying = tokio::spawn(async move { tidying.tidy(orphans).await });
-        let engine = Self {
-            shared,
-            doors,
-            allowed: settings.allowed,
-            queued: settings.queued,
-            keyed: Arc::default(),
-            worktrees,
-        };
-        Ok((engine, EngineTask { work, tidying }))
+        let tidying = tokio::spawn(async move { drop(tidying.tidy(orphans).await) });
+        let engine = Self { shared, doors, keyed: Arc::default(), worktrees, host_asks };
+        Ok((engine, EngineTask { work, tidying, telling }))
+    }
+
+    /// Other settings from now on; what runs goes on with those that it began with. Where worktrees are made stays as it was.
+    pub async fn apply(&self, settings: EngineSettings) {
+        let live = settings.live();
+        self.shared.apply(live, settings.rules);
+        self.shared.pool.apply(settings.pool);
+        let (most, most_per_pool) = (settings.running, settings.running_per_pool);
+        self.tell(FromDoor::Room { most, most_per_pool }).await;
+    }
+
+    /// Returns when the dispatcher has gone round: as long as it does not, nothing begins and nobody is heard.
+    pub async fn goes_round(&self) {
+        let (done, gone_round) = oneshot::channel();
+        self.tell(FromDoor::Knock { done }).await;
+        // One that has ended goes round no more.
+        if gone_round.await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// What is remembered. Reading needs nobody's leave.
     pub fn store(&self) -> &Store {
         &self.shared.store
-    }
-
-    /// News of one task from now on. Whoever lags behind reads the store again.
-    pub fn watch(&self, task: &TaskId) -> broadcast::Receiver<News> {
-        self.shared.hub.watch(task)
-    }
-
-    /// Which tasks have changed their state, from now on.
-    pub fn watch_all(&self) -> broadcast::Receiver<Changed> {
-        self.shared.hub.watch_all()
     }
 
     /// Writes a task down and lets it run when its time has come. With a key, a second start is the first one.
@@ -170,8 +201,15 @@ impl Engine {
             .key
             .as_ref()
             .map(|key| StartKey { key: format!("{}\n{key}", wish.by), digest: wish.digest() });
-        self.check_room(&wish.by, key.as_ref()).await?;
-        start::check(&wish, &self.allowed)?;
+        // One that was started before needs no room, no folder and no Codex any more.
+        if let Some(key) = &key
+            && let Some(task) = self.shared.store.started_with(&wish.by, key).await?
+        {
+            return Ok(Started { task, is_known: true });
+        }
+        self.check_room().await?;
+        let live = self.shared.live();
+        start::check(&wish, &live.allowed, live.notify.check(&wish.settings.notify))?;
         // Which Codex it is stays so for good: a thread must not go back to an older one.
         let pool = &self.shared.pool;
         let kind = match &wish.forked_from {
@@ -179,7 +217,7 @@ impl Engine {
             Some(_) => pool.kind_now(&wish.settings).await,
         };
         let kind = kind.map_err(Refusal::Codex)?;
-        let StartTask { mut settings, input, by, forked_from, id, worktree, .. } = wish;
+        let StartTask { mut settings, input, by, forked_from, id, worktree, key: wish_key } = wish;
         let id = id.unwrap_or_else(fresh_task_id);
         if worktree {
             let made = self.worktrees.make(&id, Path::new(&settings.cwd)).await?;
@@ -187,6 +225,13 @@ impl Engine {
             settings.cwd = made.cwd;
         }
         settings.codex.version = Some(kind.version.to_string());
+        if let Some(own) = &live.own_server {
+            if let Some(written) = (live.written_server)(&kind.home) {
+                own.bring_along(&mut settings.config, &written);
+            }
+            own.work_for(&mut settings.config, id.as_str());
+        }
+        let key = wish_key.zip(key);
         let (task, batch) = new_task(settings, input, by, forked_from, &id, key);
         let committed = self.shared.store.commit(batch).await;
         if let (Err(_) | Ok(Committed::Known(_)), Some(made)) =
@@ -204,7 +249,8 @@ impl Engine {
         }
     }
 
-    /// Gives a task more to do, whatever its state. With a key, a second send is the first one.
+    /// Gives a task more to do, whatever its state. With a key, a second send is the first one. Whoever wants it only if no
+    /// turn runs is told at once whether one does.
     pub async fn send(
         &self,
         task: &TaskId,
@@ -218,7 +264,34 @@ impl Engine {
         if worktree.is_some_and(|worktree| !Path::new(&worktree.path).is_dir()) {
             return Err(WorktreeError::Removed { task: task.clone() }.into());
         }
-        self.intend(task, Wish::Send { input, if_busy }, by, key).await
+        let intent = self.intend(task, Wish::Send { input, if_busy }, by, key).await?;
+        if if_busy == IfBusy::Fail {
+            self.check_not_busy(task, &intent).await?;
+        }
+        Ok(intent)
+    }
+
+    /// Whether a task could take an input is seen by its runner alone.
+    async fn check_not_busy(&self, task: &TaskId, intent: &IntentId) -> Result<(), Refusal> {
+        // Where it is not seen in time, the input stays written down and may yet be taken.
+        self.settled(task).await;
+        match self.shared.store.intent(intent).await?.map(|intent| intent.state) {
+            Some(IntentState::NotDone { why: NotDone::Refused { failure } })
+                if failure.class == FailureClass::Busy =>
+            {
+                Err(Refusal::Busy { task: task.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What became of the input that was given under this key, with the start of the task or later.
+    pub async fn intent_by_key(
+        &self,
+        task: &TaskId,
+        key: &str,
+    ) -> Result<Option<Intent>, StoreError> {
+        self.shared.store.intent(&intent_id(task, Some(key))).await
     }
 
     /// Ends the turn that runs. A task that has not begun is cancelled.
@@ -226,63 +299,35 @@ impl Engine {
         self.intend(task, Wish::Interrupt, by, None).await
     }
 
-    /// Decides an ask. The first decision counts.
-    pub async fn answer(&self, ask: &AskId, answer: Answer) -> Result<(), AnswerError> {
-        let record =
-            self.shared.store.ask(ask).await?.ok_or_else(|| AnswerError::NotFound(ask.clone()))?;
-        if record.state == AskState::Closed || record.state == AskState::Decided {
-            return Err(too_late(&record));
+    /// Whoever used the task needs it no more for now: its thread is closed, and its app-server ended if nobody else has a thread
+    /// there. False if something is being done on it; then both are closed when they have been idle for a while.
+    pub async fn release(&self, task: &TaskId) -> Result<bool, Refusal> {
+        self.find(task).await?;
+        let (done, released) = oneshot::channel();
+        self.tell(FromDoor::Release { task: task.clone(), done }).await;
+        let is_released = released.await.unwrap_or(false);
+        if is_released && let Some(keeper) = self.find(task).await?.keeper {
+            self.shared.pool.end_if_unused(&keeper);
         }
-        let Answer { decision, reason, remember, by } = answer;
-        let (reply, answered) = oneshot::channel();
-        let order = AnswerOrder { ask: ask.clone(), decision, by, reason, remember, reply };
-        self.tell(FromDoor::Do {
-            task: record.task.clone(),
-            order: Order::Answer(Box::new(order)),
-        })
-        .await;
-        match answered.await {
-            Ok(Err(AnswerError::Closed)) => match self.shared.store.ask(ask).await? {
-                Some(record) => Err(too_late(&record)),
-                None => Err(AnswerError::Closed),
-            },
-            Ok(answered) => answered,
-            Err(_) => Err(AnswerError::Ending),
-        }
-    }
-
-    /// Writes down that a program under an app-server tried to decide.
-    pub async fn note_self_approval(
-        &self,
-        ask: &AskRecord,
-        who: String,
-        why: String,
-    ) -> Result<(), StoreError> {
-        let mut batch = Batch::new();
-        batch.event(
-            &ask.task,
-            now(),
-            Event::SelfApprovalRefused { ask: Some(ask.id.clone()), who, why },
-        );
-        let committed = self.shared.store.commit(batch).await?;
-        if let Committed::Written(seqs) = committed
-            && let Some(seqs) = seqs.first()
-        {
-            self.shared.hub.tell(&ask.task, News::Logged { seq: seqs.last });
-        }
-        Ok(())
+        Ok(is_released)
     }
 
     /// Ends what runs of a task, and forgets it. Its thread in Codex's home stays, and so does its worktree if that has work
     /// that is nowhere else; then its folder is given back.
     pub async fn remove(&self, task: &TaskId) -> Result<Option<String>, Refusal> {
+        let (engine, task) = (self.clone(), task.clone());
+        // Whoever asked may leave in the middle of it, and half a removal would be a task that nobody works on.
+        let removing = tokio::spawn(async move { engine.remove_whole(&task).await });
+        removing.await.unwrap_or(Err(Refusal::Ending))
+    }
+
+    async fn remove_whole(&self, task: &TaskId) -> Result<Option<String>, Refusal> {
         let worktree = self.find(task).await?.settings.worktree;
         let (done, removed) = oneshot::channel();
         self.tell(FromDoor::Remove { task: task.clone(), done }).await;
-        if removed.await.is_err() {
-            return Err(Refusal::Ending);
-        }
+        removed.await.unwrap_or(Err(Refusal::Ending))?;
         self.shared.store.commit(Write::RemoveTask(task.clone()).into()).await?;
+        self.shared.hub.tell_gone(task);
         let Some(worktree) = worktree else { return Ok(None) };
         match self.worktrees.remove(task, &worktree, Force::No).await {
             Ok(_) | Err(WorktreeError::Removed { .. }) => Ok(None),
@@ -293,14 +338,22 @@ impl Engine {
         }
     }
 
+    /// The chat messages of all turns that have ended.
+    pub async fn messages(&self, task: &TaskId) -> Result<Vec<TurnMessages>, StoreError> {
+        messages(&self.shared.store, task).await
+    }
+
     pub async fn sweep(&self, retention: &Retention) -> Result<SweepReport, StoreError> {
-        self.shared.store.sweep(now(), retention).await
+        self.host_asks.expire(now()).await?;
+        let report = self.shared.store.sweep(now(), retention).await?;
+        for task in report.too_old.iter().chain(&report.too_many).chain(&report.too_large) {
+            self.shared.hub.tell_gone(task);
+        }
+        Ok(report)
     }
 
     pub async fn add_rule(&self, rule: Rule) -> Result<(), StoreError> {
-        let json = serde_json::to_string(&rule).unwrap_or_default();
-        let row = RuleRow { id: rule.id.clone(), json, expires_at: rule.expires_at };
-        self.shared.store.commit(Write::Rule(row).into()).await?;
+        self.shared.store.commit(Write::Rule(row(&rule)).into()).await?;
         self.shared.add_rule(rule);
         Ok(())
     }
@@ -329,19 +382,14 @@ impl Engine {
         shown.collect()
     }
 
-    /// One that was started before needs no room.
-    async fn check_room(&self, by: &str, key: Option<&StartKey>) -> Result<(), Refusal> {
-        let store = &self.shared.store;
-        let queued = store.counts().await?.get(&TaskState::Queued).copied().unwrap_or(0);
-        if queued < u64::try_from(self.queued).unwrap_or(u64::MAX) {
-            return Ok(());
+    async fn check_room(&self) -> Result<(), Refusal> {
+        let counts = self.shared.store.counts().await?;
+        let queued = counts.get(&TaskState::Queued).copied().unwrap_or(0);
+        let most = self.shared.live().queued;
+        match queued < u64::try_from(most).unwrap_or(u64::MAX) {
+            true => Ok(()),
+            false => Err(Refusal::QueueFull { most }),
         }
-        if let Some(key) = key
-            && store.task_by_key(by, &key.key).await?.is_some()
-        {
-            return Ok(());
-        }
-        Err(Refusal::QueueFull { most: self.queued })
     }
 
     async fn find(&self, task: &TaskId) -> Result<Task, Refusal> {
@@ -387,7 +435,7 @@ impl Engine {
         if let Committed::Written(seqs) = self.shared.store.commit(batch).await?
             && let Some(seqs) = seqs.first()
         {
-            self.shared.hub.tell(task, News::Logged { seq: seqs.last });
+            self.shared.hub.tell(task, || News::Logged { seq: seqs.last });
         }
         let order = Order::Submit(Box::new(intent));
         self.tell(FromDoor::Do { task: found.id, order }).await;
@@ -404,10 +452,14 @@ impl EngineTask {
     /// Waits until all runners have written down what they have.
     pub async fn ended(self) -> Result<(), StoreError> {
         self.tidying.abort();
-        self.work.await.unwrap_or_else(|error| {
+        let ended = self.work.await.unwrap_or_else(|error| {
             tracing::error!(%error, "the dispatcher failed");
             Err(StoreError::Closed)
-        })
+        });
+        if let Err(error) = self.telling.await {
+            tracing::error!(%error, "the outbox failed");
+        }
+        ended
     }
 }
 
@@ -415,11 +467,4 @@ impl EngineTask {
 pub(crate) fn pool_name(settings: &TaskSettings) -> String {
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     format!("{}\n{}", part(&settings.codex.version), part(&settings.codex.home))
-}
-
-fn too_late(record: &AskRecord) -> AnswerError {
-    match &record.decision {
-        Some(decided) => AnswerError::Decided { by: decided.by.describe() },
-        None => AnswerError::Closed,
-    }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ostler_codex::driver::{Lines, WeakLines};
 use ostler_model::task::Partial;
 use ostler_model::{TaskId, TaskState};
 use tokio::sync::broadcast;
@@ -15,8 +16,10 @@ const BEHIND: usize = 256;
 pub enum News {
     /// The log has grown to this seq.
     Logged { seq: u64 },
-    /// Text that has grown; `text` is only the new part.
-    Grown(Arc<Partial>),
+    /// Text that has grown; `text` is only the new part, which begins at this byte of the whole.
+    Grown { begins: u64, partial: Arc<Partial> },
+    /// The task was removed, and its log with it.
+    Gone,
 }
 
 /// A task has changed: for lists.
@@ -29,12 +32,14 @@ pub struct Changed {
 #[derive(Debug, Clone)]
 pub(crate) struct Hub {
     tasks: Arc<Mutex<HashMap<TaskId, broadcast::Sender<News>>>>,
+    /// Of tasks whose thread is open, or whose lines somebody looks at.
+    lines: Arc<Mutex<HashMap<TaskId, WeakLines>>>,
     all: broadcast::Sender<Changed>,
 }
 
 impl Hub {
     pub(crate) fn new() -> Self {
-        Self { tasks: Arc::default(), all: broadcast::channel(BEHIND).0 }
+        Self { tasks: Arc::default(), lines: Arc::default(), all: broadcast::channel(BEHIND).0 }
     }
 
     pub(crate) fn watch(&self, task: &TaskId) -> broadcast::Receiver<News> {
@@ -44,16 +49,34 @@ impl Hub {
         watchers.subscribe()
     }
 
+    /// Where Codex's own lines about a task are told, and heard.
+    pub(crate) fn lines(&self, task: &TaskId) -> Lines {
+        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.get(task).and_then(WeakLines::upgrade) {
+            return known;
+        }
+        all.retain(|_, lines| lines.upgrade().is_some());
+        let lines = Lines::default();
+        all.insert(task.clone(), lines.downgrade());
+        lines
+    }
+
     pub(crate) fn watch_all(&self) -> broadcast::Receiver<Changed> {
         self.all.subscribe()
     }
 
-    /// Nobody may be watching.
-    pub(crate) fn tell(&self, task: &TaskId, news: News) {
+    /// Nobody may be watching: then the news are not even made.
+    pub(crate) fn tell(&self, task: &TaskId, news: impl FnOnce() -> News) {
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(watchers) = tasks.get(task) {
-            drop(watchers.send(news));
+            drop(watchers.send(news()));
         }
+    }
+
+    /// To those who look at the task, and to those who keep a list.
+    pub(crate) fn tell_gone(&self, task: &TaskId) {
+        self.tell(task, || News::Gone);
+        self.tell_changed(task, TaskState::Cancelled);
     }
 
     pub(crate) fn tell_changed(&self, task: &TaskId, state: TaskState) {

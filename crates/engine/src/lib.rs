@@ -4,32 +4,48 @@
 //! translated by the codex room; what is remembered goes to the store.
 //!
 //! Start reading at [`Engine`] for what doors may ask, then `dispatcher` (which task is loaded, which may run), `runner` (one
-//! task at work), `pool` (the app-servers they share). The rules of a task are [`ostler_model::task::machine`].
+//! task at work), `pool` (the app-servers they share), `notify` (who is told). The rules of a task are [`ostler_model::task::machine`].
 
 mod approver;
 mod dispatcher;
 mod engine;
+mod host_asks;
 mod hub;
 mod line;
+mod messages;
+mod notify;
 mod pool;
+mod program;
 mod refusal;
 mod runner;
 mod shared;
 mod start;
+mod tool_calls;
 mod translate;
+mod verdict;
 mod worktree;
 
 pub use approver::{Approver, kind_name};
 pub use engine::{
-    Answer, AppServerShown, DiffFrom, DiffOf, Engine, EngineSettings, EngineTask, Started,
-    TaskDiff, fork_of, fresh_task_id,
+    AccountLimits, Answer, AppServerShown, DiffFrom, DiffOf, EffortShown, Engine, EngineSettings,
+    EngineTask, LimitWindow, ModelShown, Started, TaskDiff, fork_of, fresh_task_id,
 };
+pub use host_asks::HostAsk;
 pub use hub::{Changed, News};
+pub use notify::{Courier, NotifySettings, Preview, Sending, Target, Via, payload};
+pub use ostler_codex::driver::{Listener, Overheard};
+pub use ostler_codex::own_server::OwnServer;
 pub use ostler_store::{
-    Cursor, LoggedEvent, Retention, Store, StoreError, StoreSettings, SweepReport, TaskFilter,
+    Cursor, HostAskRow, KeyRow, LoggedEvent, NotificationFilter, NotificationPage, Page, Retention,
+    Sound, Store, StoreError, StoreSettings, SweepReport, TaskFilter, Write, quick_check,
+    quick_check_conversations,
 };
 pub use pool::{Binaries, PoolSettings, PoolWaits};
 pub use refusal::{Problem, Refusal};
 pub use runner::{AnswerError, Reach, Remembering};
-pub use start::{Allowed, StartTask};
-pub use worktree::{Force, Merged, Work, WorktreeError, WorktreeSettings, WorktreeShown};
+pub use start::{Allowed, OwnConfig, StartTask};
+pub use tool_calls::{PATIENCE as TOOL_CALL_PATIENCE, ToolCallError};
+pub use worktree::{
+    Force, Merged, TidiedWorktree, Work, WorktreeError, WorktreeSettings, WorktreeShown,
+    tidy_worktrees,
+};

@@ -39,6 +39,12 @@ impl Line {
         Self { most, most_per_pool, ..Self::default() }
     }
 
+    /// Those that run go on, also if they are too many now.
+    pub(crate) fn set_room(&mut self, most: usize, most_per_pool: usize) {
+        self.most = most;
+        self.most_per_pool = most_per_pool;
+    }
+
     /// Stands at the end of the line of its starter; twice changes nothing.
     pub(crate) fn wait(&mut self, task: TaskId, starter: &str, pool: &str) {
         if self.running.contains_key(&task) {
@@ -58,6 +64,10 @@ impl Line {
     pub(crate) fn keep(&mut self, task: &TaskId, pool: &str) {
         self.forget_waiting(task);
         self.enter(task.clone(), pool.to_owned());
+    }
+
+    pub(crate) fn has_place(&self, task: &TaskId) -> bool {
+        self.running.contains_key(task)
     }
 
     /// Whether the task waits for a person now.
@@ -182,6 +192,22 @@ mod tests {
         line.wait("a3".into(), "ana", "q");
 
         assert_eq!(drain(&mut line), ["a1", "a3"]);
+    }
+
+    #[test]
+    fn more_room_lets_more_run_and_less_room_ends_nobody() {
+        let mut line = Line::new(1, 9);
+        for task in ["a", "b", "c", "d"] {
+            line.wait(task.into(), "ana", "p");
+        }
+        assert_eq!(drain(&mut line), ["a"]);
+        line.set_room(3, 2);
+        assert_eq!(drain(&mut line), ["b"]);
+        line.set_room(1, 9);
+        line.leave(&"a".into());
+        assert_eq!(drain(&mut line), [""; 0]);
+        line.leave(&"b".into());
+        assert_eq!(drain(&mut line), ["c"]);
     }
 
     #[test]

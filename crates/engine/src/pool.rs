@@ -22,7 +22,7 @@ pub(crate) use server::{Seat, Server};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use ostler_codex::protocol::CodexVersion;
@@ -38,7 +38,7 @@ use homes::Homes;
 use kind::Purpose;
 use tidy::Tidying;
 
-/// What the pool is given once.
+/// What the pool is given.
 #[derive(Debug, Clone)]
 pub struct PoolSettings {
     /// The folder that holds one folder per keeper.
@@ -78,7 +78,7 @@ impl Default for PoolWaits {
 }
 
 pub(crate) struct Pool {
-    settings: PoolSettings,
+    settings: RwLock<Arc<PoolSettings>>,
     store: Store,
     state: Mutex<State>,
     homes: Homes,
@@ -107,7 +107,7 @@ impl Pool {
     pub(crate) fn new(settings: PoolSettings, store: Store) -> Self {
         let (changed, _) = watch::channel(());
         Self {
-            settings,
+            settings: RwLock::new(Arc::new(settings)),
             store,
             state: Mutex::default(),
             homes: Homes::new(changed.clone()),
@@ -155,7 +155,7 @@ impl Pool {
         settings: &TaskSettings,
         before: Option<&str>,
     ) -> Result<Seat, Failure> {
-        let deadline = Instant::now() + self.settings.waits.home;
+        let deadline = Instant::now() + self.settings().waits.home;
         // One that is being joined or ended will be known for what it is in a moment.
         self.wait_until(deadline, |state| !state.is_unclear(task, before)).await?;
         if let Some(seat) = self.own_seat(task, before) {
@@ -176,23 +176,28 @@ impl Pool {
         }
     }
 
+    /// The folder that holds one folder per keeper.
+    pub(crate) fn keepers(&self) -> PathBuf {
+        self.settings().keepers.clone()
+    }
+
     pub(crate) fn servers(&self) -> Vec<Arc<Server>> {
         self.state().servers.clone()
     }
 
     async fn kind(&self, settings: &TaskSettings, wanted: Option<&str>) -> Result<Kind, Failure> {
-        let (codex, version) = self.settings.binaries.find(wanted).await?;
+        let (codex, version) = self.settings().binaries.find(wanted).await?;
         let version = CodexVersion::parse(&version).ok_or_else(|| {
             Failure::new(FailureClass::BadRequest, format!("{version:?} is no Codex version"))
         })?;
         let home = settings.codex.home.as_ref().map(PathBuf::from);
-        let PoolSettings { environment, keep, .. } = &self.settings;
-        Ok(Kind::new(codex, version, home, environment, keep))
+        let settings = self.settings();
+        Ok(Kind::new(codex, version, home, &settings.environment, &settings.keep))
     }
 
     fn home(&self, settings: &TaskSettings) -> PathBuf {
         let given = settings.codex.home.as_ref().map(PathBuf::from);
-        kind::canonical(&kind::named_home(given.as_deref(), &self.settings.environment))
+        kind::canonical(&kind::named_home(given.as_deref(), &self.settings().environment))
     }
 
     fn own_seat(&self, task: &TaskId, before: Option<&str>) -> Option<Seat> {
@@ -217,7 +222,7 @@ impl Pool {
             server.purpose.digest == kind.digest
                 && server.isolated_for().is_none()
                 && !server.is_retired()
-                && server.seats() < self.settings.threads_per_server
+                && server.seats() < self.settings().threads_per_server
         };
         // The fullest one that has room, so that the others can become idle.
         let server = state.servers.iter().filter(fits).max_by_key(|server| server.seats())?;
@@ -245,6 +250,16 @@ impl Pool {
                 return Err(Failure::new(FailureClass::Busy, message));
             }
         }
+    }
+
+    /// App-servers that run stay as they are; those that are started from now on are as the new settings say.
+    pub(crate) fn apply(&self, settings: PoolSettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        self.wants_look.notify_one();
+    }
+
+    fn settings(&self) -> Arc<PoolSettings> {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -13,8 +13,16 @@ pub enum Refusal {
     Invalid { problems: Vec<Problem> },
     #[error("there is no task {0}; `ostler ls` lists them")]
     NoTask(TaskId),
+    #[error("task {task} is at work; wait for the turn to end, or let the input queue or steer")]
+    Busy { task: TaskId },
     #[error("{most} tasks wait already; wait for some to begin, or raise `queued` in [limits]")]
     QueueFull { most: usize },
+    #[error("the key {key:?} was used before for another question; use a new key")]
+    AskKeyReused { key: String },
+    #[error("{most} questions of host agents wait already; answer some, or withdraw them")]
+    TooManyAsks { most: usize },
+    #[error("task {task} has more to take in than it can at once; try again in a moment")]
+    Overloaded { task: TaskId },
     #[error("{}", .0.message)]
     Codex(Failure),
     #[error(transparent)]

@@ -1,7 +1,11 @@
 //! What a task is started with, checked before anything is written. All that is wrong is said at once.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
+use ostler_codex::thread::settings::names_program;
 use ostler_model::Input;
 use ostler_model::TaskId;
 use ostler_model::task::{Approval, ForkedFrom, SandboxMode, TaskSettings};
@@ -27,10 +31,51 @@ pub struct StartTask {
 }
 
 /// What the operator allows by name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Allowed {
     pub danger_full_access: bool,
     pub approval_never: bool,
+    /// Keys of Codex's configuration, each with all below it, that tasks may set although they name programs.
+    pub config: Vec<String>,
+    pub own_config: OwnConfig,
+}
+
+/// Whether a key with this value is what the operator's own settings give to threads. It is asked each time: they change without us.
+#[derive(Clone)]
+pub struct OwnConfig(Arc<IsOwn>);
+
+type IsOwn = dyn Fn(&str, &str) -> bool + Send + Sync;
+
+impl OwnConfig {
+    pub fn new(is_own: impl Fn(&str, &str) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_own))
+    }
+}
+
+impl Default for OwnConfig {
+    fn default() -> Self {
+        Self::new(|_, _| false)
+    }
+}
+
+impl fmt::Debug for OwnConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("OwnConfig")
+    }
+}
+
+impl Allowed {
+    /// Those keys that would start programs, or lead elsewhere, and that the operator has not named.
+    fn foreign_programs<'a>(&self, config: &'a BTreeMap<String, String>) -> Vec<&'a str> {
+        let is_allowed = |key: &str| {
+            let below = |rest: &str| rest.is_empty() || rest.starts_with('.');
+            self.config.iter().any(|known| key.strip_prefix(known.as_str()).is_some_and(below))
+        };
+        let is_foreign = |(key, value): &(&String, &String)| {
+            names_program(key) && !is_allowed(key) && !(self.own_config.0)(key, value)
+        };
+        config.iter().filter(is_foreign).map(|(key, _)| key.as_str()).collect()
+    }
 }
 
 #[derive(Serialize)]
@@ -51,8 +96,12 @@ impl StartTask {
     }
 }
 
-pub(crate) fn check(wish: &StartTask, allowed: &Allowed) -> Result<(), Refusal> {
-    let mut problems = Vec::new();
+/// `problems` has what is wrong with whom it tells.
+pub(crate) fn check(
+    wish: &StartTask,
+    allowed: &Allowed,
+    mut problems: Vec<Problem>,
+) -> Result<(), Refusal> {
     let mut problem =
         |what: &str, message: String| problems.push(Problem { what: what.to_owned(), message });
     if let Err(Refusal::Invalid { problems }) = check_input(&wish.input) {
@@ -78,6 +127,16 @@ pub(crate) fn check(wish: &StartTask, allowed: &Allowed) -> Result<(), Refusal> 
             "approval",
             "never is not allowed here; the operator allows it with `allow_approval_never = true` in [tasks]".to_owned(),
         );
+    }
+    // A copy has what its parent was allowed when that was started.
+    if wish.forked_from.is_none() {
+        for key in allowed.foreign_programs(&settings.config) {
+            let message = format!(
+                "{key} makes Codex start programs or sends what it knows elsewhere, outside of the sandbox; the operator allows \
+                 it with `allow_config = [{key:?}]` in [tasks]"
+            );
+            problem("config", message);
+        }
     }
     if settings.sandbox.mode != SandboxMode::WorkspaceWrite
         && !settings.sandbox.writable_roots.is_empty()
@@ -122,5 +181,37 @@ fn check_folder(what: &str, folder: &str, problem: &mut impl FnMut(&str, String)
         problem(what, format!("{folder:?} is not absolute; write the whole path"));
     } else if !path.is_dir() {
         problem(what, format!("{folder} is no folder; make it first"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(keys: &[(&str, &str)]) -> BTreeMap<String, String> {
+        keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn only_what_the_operator_names_or_gives_starts_programs() {
+        let allowed = Allowed {
+            config: vec!["notify".to_owned(), "mcp_servers.oats".to_owned()],
+            own_config: OwnConfig::new(|key, value| (key, value) == ("mcp_servers.hay", "{}")),
+            ..Allowed::default()
+        };
+        let asked = config(&[
+            ("model_verbosity", "\"low\""),
+            ("mcp_servers.hay", "{}"),
+            ("mcp_servers.oats.command", "\"sh\""),
+            ("notify", "[]"),
+        ]);
+        assert_eq!(allowed.foreign_programs(&asked), [""; 0]);
+        let asked = config(&[
+            ("mcp_servers.hay", "{\"command\":\"sh\"}"),
+            ("mcp_servers.oatsmeal.command", "\"sh\""),
+            ("hooks", "{}"),
+        ]);
+        let refused = ["hooks", "mcp_servers.hay", "mcp_servers.oatsmeal.command"];
+        assert_eq!(allowed.foreign_programs(&asked), refused);
     }
 }

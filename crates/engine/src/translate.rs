@@ -2,6 +2,7 @@
 
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::config_overrides::ConfigOverrides;
+use ostler_codex::protocol::request::thread::DynamicTool;
 use ostler_codex::protocol::request::turn::ReviewTarget;
 use ostler_codex::protocol::settings::SandboxPolicy;
 use ostler_codex::protocol::user_input::UserInput;
@@ -9,7 +10,7 @@ use ostler_codex::thread::settings::ThreadSettings;
 use ostler_codex::thread::{TurnContent, TurnInput};
 use ostler_model::Input;
 use ostler_model::input::{Content, Part, ReviewOf};
-use ostler_model::task::{Approval, SandboxMode, TaskSettings};
+use ostler_model::task::{Approval, OfferedTool, SandboxMode, TaskSettings};
 use ostler_model::thread::Limits;
 use serde_json::Value;
 use thiserror::Error;
@@ -27,6 +28,11 @@ pub(crate) fn thread_settings(settings: &TaskSettings) -> Result<ThreadSettings,
     for (key, value) in &settings.config {
         config.insert(key.clone(), json(key, value)?);
     }
+    let mut dynamic_tools = Vec::new();
+    for OfferedTool { name, description, schema } in &settings.tools {
+        let schema = json(name, schema)?;
+        dynamic_tools.push(DynamicTool::new(name.clone(), description.clone(), schema));
+    }
     Ok(ThreadSettings {
         sandbox: sandbox(settings),
         approval_policy: match settings.approval {
@@ -40,6 +46,7 @@ pub(crate) fn thread_settings(settings: &TaskSettings) -> Result<ThreadSettings,
         service_tier: settings.service_tier.clone(),
         developer_instructions: settings.developer_instructions.clone(),
         config,
+        dynamic_tools,
         ..ThreadSettings::new(settings.cwd.clone())
     })
 }
@@ -80,6 +87,7 @@ pub(crate) fn turn_input(input: &Input) -> Result<TurnInput, NotJson> {
         model: input.model.clone(),
         effort: input.effort.clone(),
         output_schema: schema.map(|schema| json("output_schema", schema)).transpose()?,
+        context: input.context.clone(),
         ..TurnInput::new(content)
     })
 }

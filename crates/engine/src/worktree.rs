@@ -8,12 +8,14 @@ mod git;
 mod merge;
 mod note;
 mod orphans;
+mod programs;
 #[cfg(test)]
 mod tests;
 mod work;
 
 pub use merge::Merged;
 pub use note::WorktreeShown;
+pub use orphans::{TidiedWorktree, tidy_worktrees};
 pub use work::Work;
 
 use std::ffi::OsString;
@@ -93,6 +95,11 @@ pub enum WorktreeError {
         "{} in the worktree is a repository of its own, which cannot be merged; move it away", folder.display()
     )]
     Nested { folder: PathBuf },
+    #[error(
+        "git would run `{program}` ({setting}) on the files of the worktree, and the task can change it; name a program outside of \
+         the repository by its whole path, or work without a worktree"
+    )]
+    Programs { setting: String, program: String },
     #[error("cannot {action} {}: {reason}", path.display())]
     File { action: &'static str, path: PathBuf, reason: String },
 }
@@ -119,6 +126,7 @@ impl Worktrees {
     /// Makes one for a task that begins in `cwd`, which has the same place in it.
     pub(crate) async fn make(&self, task: &TaskId, cwd: &Path) -> Result<Made, WorktreeError> {
         let repository = self.repository_of(cwd).await?;
+        self.check_programs(&repository).await?;
         let base = self.base_of(cwd, &repository).await?;
         let below = self.git.path(cwd, ["rev-parse", "--show-prefix"]).await?;
         if !below.as_os_str().is_empty() {

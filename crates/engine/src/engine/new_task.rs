@@ -30,17 +30,18 @@ pub fn fresh_task_id() -> TaskId {
     TaskId::new(random.get(20..).unwrap_or_default())
 }
 
-pub(super) fn new_task(
+pub(crate) fn new_task(
     settings: TaskSettings,
     input: Input,
     by: String,
     forked_from: Option<ForkedFrom>,
     id: &TaskId,
-    key: Option<StartKey>,
+    key: Option<(String, StartKey)>,
 ) -> (Task, Batch) {
     let at = now();
     let intent = Intent {
-        id: intent_id(id, None),
+        // Whoever knows the key finds what became of the first input, as of any other.
+        id: intent_id(id, key.as_ref().map(|(key, _)| key.as_str())),
         task: id.clone(),
         wish: Wish::Send { input, if_busy: IfBusy::Queue },
         by: by.clone(),
@@ -67,6 +68,7 @@ pub(super) fn new_task(
         spent: ostler_model::task::Spent::default(),
         wake_at: None,
         limit_streak: 0,
+        tally: ostler_model::task::Tally::default(),
         created_at: at,
         updated_at: at,
         ended_at: None,
@@ -74,6 +76,7 @@ pub(super) fn new_task(
         forked_from,
     };
     let mut batch = Batch::new();
+    let key = key.map(|(_, key)| key);
     batch.push(Write::NewTask { task: Box::new(task.clone()), key });
     batch.push(Write::Intent(Box::new(intent.clone())));
     batch.event(id, at, Event::Created { settings: Box::new(task.settings.clone()), by });

@@ -20,7 +20,7 @@ use super::{Pool, Server};
 impl Pool {
     /// Keepers that an earlier daemon left: those that answer are used again, the others are ended for good.
     pub(crate) async fn adopt(self: &Arc<Self>) {
-        let keepers = self.settings.keepers.clone();
+        let keepers = self.settings().keepers.clone();
         let listed = tokio::task::spawn_blocking(move || keeper::list(&keepers)).await;
         let found = match listed {
             Ok(Ok(found)) => found,
@@ -49,10 +49,11 @@ impl Pool {
     async fn take_up(self: Arc<Self>, found: Found, record: Record, purpose: Purpose) {
         let keeper = found.id().as_str().to_owned();
         let version = record.codex_version.as_deref().and_then(CodexVersion::parse);
-        let home = canonical(&named_home(record.codex_home.as_deref(), &self.settings.environment));
+        let home =
+            canonical(&named_home(record.codex_home.as_deref(), &self.settings().environment));
         // Until it is known what becomes of it, nobody else moves in.
         let occupied = version.as_ref().map(|version| self.homes.occupy(&home, version));
-        let joining = timeout(self.settings.waits.adoption, async {
+        let joining = timeout(self.settings().waits.adoption, async {
             let version =
                 version.clone().ok_or_else(|| no_answer("its record names no version"))?;
             self.join(&found, &record, version, &home, purpose).await

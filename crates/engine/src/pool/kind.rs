@@ -26,7 +26,7 @@ pub(crate) struct Kind {
     /// As it was given; without it Codex's own rule holds.
     pub(super) given_home: Option<PathBuf>,
     /// The same home always has the same name here.
-    pub(super) home: PathBuf,
+    pub(crate) home: PathBuf,
     /// Of all this, and of what Codex sees of the environment.
     pub(super) digest: String,
 }

@@ -16,7 +16,7 @@ use super::kind::Purpose;
 
 #[derive(Debug)]
 pub(crate) struct Server {
-    pub(super) driver: Driver,
+    pub(crate) driver: Driver,
     /// Ends with the last clone of the driver.
     pub(super) _task: DriverTask,
     pub(super) connector: Arc<KeeperConnector>,

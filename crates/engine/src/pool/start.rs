@@ -43,7 +43,15 @@ impl Pool {
                 return Err(gone(error.message, error.evidence));
             }
         };
-        let server = self.welcome(driver, task, connector, purpose, tenancy).await?;
+        let welcomed = self.welcome(driver, task, connector.clone(), purpose, tenancy).await;
+        let server = match welcomed {
+            Ok(server) => server,
+            Err(failure) => {
+                // Nobody knows of it yet, so nobody else would end it.
+                self.end_keeper(connector.keeper()).await;
+                return Err(failure);
+            }
+        };
         let seat = Seat::take(server.clone(), self.wants_look.clone());
         self.state().servers.push(server);
         self.wants_look.notify_one();
@@ -95,20 +103,20 @@ impl Pool {
 
     pub(super) fn connector(&self, kind: &Kind, purpose: &Purpose) -> KeeperConnector {
         let start = StartKeeper {
-            root: self.settings.keepers.clone(),
-            program: self.settings.program.clone(),
+            root: self.settings().keepers.clone(),
+            program: self.settings().program.clone(),
             codex: kind.codex.clone(),
             codex_version: Some(kind.version.to_string()),
-            environment: self.settings.environment.clone(),
+            environment: self.settings().environment.clone(),
             environment_rule: EnvironmentRule {
                 codex_home: kind.given_home.clone(),
-                keep: self.settings.keep.clone(),
+                keep: self.settings().keep.clone(),
                 ..EnvironmentRule::default()
             },
             purpose: Some(purpose.text()),
             extra_arguments: Vec::new(),
-            open_files: self.settings.open_files_per_server,
-            ready_deadline: self.settings.ready_deadline,
+            open_files: self.settings().open_files_per_server,
+            ready_deadline: self.settings().ready_deadline,
         };
         KeeperConnector::new(start, PeerSettings::default()).telling(self.wants_look.clone())
     }
@@ -145,7 +153,7 @@ impl Pool {
                 },
                 None => {
                     self.end_unused_of_other_versions(kind);
-                    self.settings.waits.home
+                    self.settings().waits.home
                 }
             };
             let left = deadline.saturating_duration_since(Instant::now());
@@ -159,7 +167,7 @@ impl Pool {
 
     /// Keepers that are not for tasks: people run Codex under them, perhaps another version on the same home.
     async fn is_used_by_others(&self, kind: &Kind) -> bool {
-        let keepers = self.settings.keepers.clone();
+        let keepers = self.settings().keepers.clone();
         let listed = tokio::task::spawn_blocking(move || keeper::list(&keepers)).await;
         let Ok(Ok(found)) = listed else { return false };
         let version = kind.version.to_string();
@@ -169,7 +177,7 @@ impl Pool {
             let is_ours = record.purpose.as_deref().and_then(Purpose::parse).is_some();
             let other_version =
                 record.codex_version.as_ref().is_some_and(|theirs| *theirs != version);
-            let home = named_home(record.codex_home.as_deref(), &self.settings.environment);
+            let home = named_home(record.codex_home.as_deref(), &self.settings().environment);
             lives && !is_ours && other_version && canonical(&home) == kind.home
         })
     }

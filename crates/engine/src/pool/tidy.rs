@@ -34,7 +34,7 @@ impl Pool {
             self.note_row(&server).await;
         }
         self.watch_memory();
-        let patience = self.settings.idle_server;
+        let patience = self.settings().idle_server;
         let is_over = |server: &Server| {
             let idle = server.idle_since().map(|since| since.elapsed());
             // One that has become idle while a newer version waits for its home leaves at once.
@@ -73,10 +73,15 @@ impl Pool {
         });
     }
 
+    /// The one in this keeper, if nobody has a thread there.
+    pub(crate) fn end_if_unused(self: &Arc<Self>, keeper: &str) {
+        self.end_those(|server| server.is_in(keeper) && server.idle_since().is_some());
+    }
+
     /// Nothing of it may be left; if it does not end, that is said. True if it has ended.
     pub(super) async fn end_keeper(&self, keeper: Option<KeeperId>) -> bool {
         let Some(id) = keeper else { return true };
-        let Ok(found) = keeper::find(&self.settings.keepers, id.as_str()) else { return true };
+        let Ok(found) = keeper::find(&self.settings().keepers, id.as_str()) else { return true };
         let stopped = keeper::stop(&found, StopMode::Now).await;
         if let Err(error) = stopped.map(drop).and_then(|()| keeper::remove(&found)) {
             tracing::error!(%error, keeper = %id, "an app-server could not be ended");
@@ -88,14 +93,14 @@ impl Pool {
 
     /// The folders of keepers that ended long ago.
     pub(super) async fn sweep_remains(&self) {
-        let keepers = self.settings.keepers.clone();
+        let keepers = self.settings().keepers.clone();
         let sweep = move || keeper::sweep(&keepers, REMAINS, Timestamp::now());
         match tokio::task::spawn_blocking(sweep).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::warn!(%error, "the remains of keepers are left"),
             Err(error) => tracing::warn!(%error, "the remains of keepers are left"),
         }
-        let left = keeper_folders(&self.settings.keepers);
+        let left = keeper_folders(&self.settings().keepers);
         let mut state = self.state();
         // Whatever is not one of ours that live may be remains.
         if left > state.servers.len() + state.arriving.len() + state.ending.len() {
@@ -133,20 +138,21 @@ impl Pool {
         }
         if let Some(dead) = noted {
             self.write(Write::AppServerGone { keeper: dead.as_str().to_owned() }).await;
-            self.state().tidying.remains_at.get_or_insert_with(|| Instant::now() + REMAINS);
+            self.sweep_remains().await;
         }
     }
 
     /// At most every so often, and only while there is anything to look at.
     fn watch_memory(&self) {
-        let Some(most) = self.settings.memory_per_server else { return };
+        let Some(most) = self.settings().memory_per_server else { return };
         let is_due = self.state().tidying.memory_at.is_none_or(|at| at <= Instant::now());
         if !is_due {
             return;
         }
         for server in self.servers() {
             let keeper = server.keeper();
-            let memory = keeper.and_then(|id| keeper::memory_of_codex(&self.settings.keepers, &id));
+            let memory =
+                keeper.and_then(|id| keeper::memory_of_codex(&self.settings().keepers, &id));
             if let Some(bytes) = memory.filter(|bytes| *bytes > most)
                 && server.retire()
             {

@@ -1,22 +1,22 @@
 //! A person's answer to an ask: the first that is written down counts.
 
 use ostler_codex::thread::Decided;
-use ostler_model::policy::{Context, Folder, Rule, Scope, Terms};
 use ostler_model::task::machine::{MayContinue, Signal};
 use ostler_model::task::{
     AskClosed, AskRecord, AskState, DecidedBy, DecisionRecord, Intent, IntentState, Receipt, Wish,
 };
-use ostler_model::{AskId, Decision, Event, IntentId, RuleId};
-use ostler_store::{Batch, Committed, RuleRow, StoreError, Write};
+use ostler_model::{AskId, Decision, Event, IntentId};
+use ostler_store::{Batch, Committed, StoreError, Write};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::asks::{Delivery, short_id};
+use super::asks::Delivery;
 use super::perform::Todo;
 use super::{Runner, now};
 use crate::dispatcher::FromRunner;
+use crate::verdict::{remembered, row};
 
 /// What shall be remembered of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +66,8 @@ pub enum AnswerError {
     Agent(String),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("its task has more to take in than it can at once; try again in a moment")]
+    Overloaded,
     #[error("the daemon is ending; try again")]
     Ending,
 }
@@ -80,13 +82,12 @@ impl Runner {
         let AnswerOrder { ask, decision, by, reason, remember, reply } = order;
         let answered = self.take_answer(&ask, decision, by, reason, remember).await;
         let fatal = match &answered {
-            Err(AnswerError::Store(error)) if !error.is_passing() && !error.is_of_the_batch() => {
-                Some(error.clone())
-            }
+            Err(AnswerError::Store(error)) if error.ends_the_store() => Some(error.clone()),
             _ => None,
         };
         // Whoever answered may have gone.
         drop(reply.send(answered));
+        self.deliver_what_is_written().await;
         fatal.map_or(Ok(()), Err)
     }
 
@@ -108,14 +109,10 @@ impl Runner {
         let at = now();
         let decision = DecisionRecord { decision, by, reason, at };
         let (mut batch, intent) = self.answer_batch(&record, &decision);
-        let rule = remember.map(|wish| self.rule(&record, &decision, wish)).transpose()?;
+        let cwd = &self.machine.task().settings.cwd;
+        let rule = remember.map(|wish| remembered(&record, cwd, &decision, wish)).transpose()?;
         if let Some(rule) = &rule {
-            let json = serde_json::to_string(rule).unwrap_or_default();
-            batch.push(Write::Rule(RuleRow {
-                id: rule.id.clone(),
-                json,
-                expires_at: rule.expires_at,
-            }));
+            batch.push(Write::Rule(row(rule)));
             let made = Event::RuleMade {
                 rule: rule.id.clone(),
                 text: rule.describe(),
@@ -174,34 +171,6 @@ impl Runner {
         (batch, intent)
     }
 
-    fn rule(
-        &self,
-        record: &AskRecord,
-        decision: &DecisionRecord,
-        remember: Remembering,
-    ) -> Result<Rule, AnswerError> {
-        let cwd = &self.machine.task().settings.cwd;
-        let no_rule = |why: String| AnswerError::NoRule(why);
-        let scope = match remember.reach {
-            Reach::Task => Scope::Task(self.id.clone()),
-            Reach::Everywhere => Scope::Everywhere,
-            Reach::Directory(folder) => {
-                let folder = Folder::try_from(folder.unwrap_or_else(|| cwd.clone()));
-                Scope::Directory(folder.map_err(|error| no_rule(error.to_string()))?)
-            }
-        };
-        let terms = Terms {
-            id: RuleId::new(short_id()),
-            scope,
-            expires_at: remember.expires_at,
-            made_by: decision.by.describe(),
-            from_ask: Some(record.id.clone()),
-        };
-        let context = Context { task: &self.id, cwd, now: decision.at };
-        let rule = Rule::from_always(&record.content, &decision.decision, &context, terms);
-        rule.map_err(|why| no_rule(why.to_string()))
-    }
-
     fn answered(&mut self, record: &AskRecord, decision: &DecisionRecord, intent: Intent) {
         let ask = &record.id;
         self.desk.answers.insert(ask.clone(), intent.id.clone());
@@ -230,6 +199,18 @@ impl Runner {
     pub(super) fn hear_decided(&mut self) {
         for (ask, decision) in self.desk.own_decided() {
             self.may_continue(&ask, &decision);
+        }
+    }
+
+    /// The answer itself is on disk. What else follows from it is written later; Codex need not wait for that.
+    async fn deliver_what_is_written(&mut self) {
+        let (deliveries, rest) = std::mem::take(&mut self.todo)
+            .into_iter()
+            .partition(|todo| matches!(todo, Todo::Deliver(_)));
+        self.todo = rest;
+        let deliveries: Vec<Todo> = deliveries;
+        for delivery in deliveries {
+            self.perform(delivery).await;
         }
     }
 

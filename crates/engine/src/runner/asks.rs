@@ -1,24 +1,22 @@
-//! Who answers an ask, and when an answer is used up.
+//! What Codex asks, and when an answer is used up.
 //!
 //! An answer is good for the one step that it was asked for. If the app-server dies before that step has ended, the answer
 //! is not used up, and is given again if Codex asks the very same.
 
 use ostler_model::ask::Ask;
 use ostler_model::patience::{Action, Patience};
-use ostler_model::policy::{Context, Verdict};
 use ostler_model::task::machine::Signal;
 use ostler_model::task::{
-    Agent, AskClosed, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord, IntentState,
-    NotDone, Receipt, Unattended,
+    Agent, AskClosed, AskRecord, AskSource, AskState, IntentState, NotDone, Receipt,
 };
 use ostler_model::thread::{AskEnd, Update, Withdrawal};
-use ostler_model::{AskId, Decision, Event, FailureClass, ItemId, TaskState, TurnResult};
+use ostler_model::{AskId, Event, FailureClass, ItemId, TaskState, TurnResult};
 use ostler_store::Write;
 use uuid::Uuid;
 
-use super::desk::asked_of;
+use super::Runner;
+use super::desk::Unverified;
 use super::perform::Todo;
-use super::{Runner, Work};
 use crate::shared::now;
 
 /// What goes to Codex.
@@ -38,7 +36,17 @@ impl Runner {
         let source = self.source(agent.as_ref(), &driver, &content);
         match self.desk.find(&source, &digest) {
             Some(ask) => self.ask_returned(ask, driver, source),
-            None => self.new_ask(agent, driver, source, content, digest),
+            None => {
+                let new = Unverified { agent, source, content, digest };
+                match self.may_be_own_tool(&new.content) {
+                    // Nobody is told of it before it is known whether anybody is needed: who looks might answer first.
+                    true => {
+                        self.desk.unverified.insert(driver.clone(), new);
+                        self.todo.push(Todo::Verify { driver });
+                    }
+                    false => self.new_ask(driver, new, None),
+                }
+            }
         }
     }
 
@@ -66,37 +74,31 @@ impl Runner {
         record.source = Some(source);
         if record.state == AskState::Decided {
             self.log.push(Write::Ask(Box::new(record.clone())));
+            if let Some(intent) = self.desk.answers.get(&ask).cloned() {
+                self.move_intent(&intent, IntentState::Sent { after: None });
+            }
             return self.todo.push(Todo::Deliver(Box::new(Delivery { ask })));
         }
         record.state = AskState::Open;
-        let of = asked_of(&record.content);
-        self.log.push(Write::Ask(Box::new(record.clone())));
-        self.step(Signal::Asked { ask: ask.clone(), of });
-        self.consider(&ask);
+        self.consider(&ask, None);
     }
 
-    fn new_ask(
-        &mut self,
-        agent: Option<Agent>,
-        driver: AskId,
-        source: AskSource,
-        content: Ask,
-        digest: String,
-    ) {
-        let of = asked_of(&content);
-        let ask = self.write_ask(agent, Some(source), content, digest);
+    /// With the program of ours that asks, if it is known to be ours.
+    pub(super) fn new_ask(&mut self, driver: AskId, new: Unverified, own: Option<String>) {
+        let ask = self.open_ask(new.agent, Some(new.source), new.content, new.digest);
         self.desk.live.insert(ask.clone(), driver);
-        self.step(Signal::Asked { ask: ask.clone(), of });
-        self.consider(&ask);
+        self.consider(&ask, own);
     }
 
     /// A question of our own.
     pub(super) fn open_own_ask(&mut self, content: Ask) {
         let digest = content.digest();
-        drop(self.write_ask(None, None, content, digest));
+        let ask = self.open_ask(None, None, content, digest);
+        self.write_ask(&ask);
+        self.tell_asked(&ask);
     }
 
-    fn write_ask(
+    fn open_ask(
         &mut self,
         agent: Option<Agent>,
         source: Option<AskSource>,
@@ -116,7 +118,6 @@ impl Runner {
             decision: None,
             closed: None,
         };
-        self.log.push(Write::Ask(Box::new(record.clone())));
         let content = Box::new(content);
         self.log
             .event(record.opened_at, Event::AskOpened { agent, ask: id.clone(), content, digest });
@@ -124,108 +125,17 @@ impl Runner {
         id
     }
 
-    /// Whether anybody but a person can decide it.
-    fn consider(&mut self, ask: &AskId) {
-        let Some(record) = self.desk.get(ask) else { return };
-        let (content, digest) = (record.content.clone(), record.digest.clone());
-        if let Some(earlier) = self.desk.sessions.get(&digest).cloned()
-            && content.takes(&Decision::Session)
-        {
-            return self.decide_alone(
-                ask,
-                Decision::Session,
-                DecidedBy::Earlier { ask: earlier },
-                None,
-            );
-        }
-        let task = self.machine.task();
-        let context = Context { task: &self.id, cwd: &task.settings.cwd, now: now() };
-        match self.shared.rules().decide(&content, &context) {
-            Verdict::Allowed { rule } if content.takes(&Decision::Once) => {
-                self.log.push(Write::RuleUsed {
-                    rule: rule.clone(),
-                    ask: ask.clone(),
-                    task: self.id.clone(),
-                    at: now(),
-                });
-                return self.decide_alone(ask, Decision::Once, DecidedBy::Rule { rule }, None);
-            }
-            Verdict::Denied { rule } if content.takes(&Decision::Deny) => {
-                self.log.push(Write::RuleUsed {
-                    rule: rule.clone(),
-                    ask: ask.clone(),
-                    task: self.id.clone(),
-                    at: now(),
-                });
-                let reason = Some("a rule of the operator forbids it".to_owned());
-                return self.decide_alone(ask, Decision::Deny, DecidedBy::Rule { rule }, reason);
-            }
-            _ => {}
-        }
-        if self.shared.approver.as_ref().is_some_and(|approver| approver.is_for(&content)) {
-            return self.todo.push(Todo::Approve { ask: ask.clone() });
-        }
-        self.leave_to_people(ask);
-    }
-
-    fn leave_to_people(&mut self, ask: &AskId) {
-        let Some(record) = self.desk.get(ask) else { return };
-        if self.machine.task().settings.unattended == Unattended::Decline
-            && record.content.takes(&Decision::Deny)
-        {
-            let reason = "nobody watches this task, and it does not wait for people".to_owned();
-            self.decide_alone(ask, Decision::Deny, DecidedBy::Nobody, Some(reason));
-        }
-    }
-
-    pub(super) fn ask_approver(&mut self, ask: &AskId) {
-        let (Some(approver), Some(record)) =
-            (self.shared.approver.clone(), self.desk.get(ask).cloned())
-        else {
-            return;
-        };
-        let task = self.machine.task().clone();
-        let ask = ask.clone();
-        self.works.spawn(async move {
-            let decision = approver.decide(&task, &record).await.map(Box::new);
-            Work::Approved { ask, decision }
-        });
-    }
-
-    pub(super) fn approved(&mut self, ask: &AskId, decision: Option<Box<DecisionRecord>>) {
-        let is_open = self.desk.get(ask).is_some_and(|record| record.state == AskState::Open);
-        match decision {
-            _ if !is_open => {}
-            Some(decision) => {
-                let DecisionRecord { decision, by, reason, .. } = *decision;
-                self.decide_alone(ask, decision, by, reason);
-            }
-            None => self.leave_to_people(ask),
-        }
-    }
-
-    /// A decision that no person made.
-    fn decide_alone(
-        &mut self,
-        ask: &AskId,
-        decision: Decision,
-        by: DecidedBy,
-        reason: Option<String>,
-    ) {
-        let decision = DecisionRecord { decision, by, reason, at: now() };
-        self.desk.decided(ask, decision.clone());
+    /// As it stands now.
+    pub(super) fn write_ask(&mut self, ask: &AskId) {
         if let Some(record) = self.desk.get(ask) {
             self.log.push(Write::Ask(Box::new(record.clone())));
         }
-        self.log.event(
-            decision.at,
-            Event::AskDecided { ask: ask.clone(), decision: Box::new(decision) },
-        );
-        self.step(Signal::AskGone { ask: ask.clone() });
-        self.todo.push(Todo::Deliver(Box::new(Delivery { ask: ask.clone() })));
     }
 
     pub(super) fn ask_closed(&mut self, agent: Option<Agent>, driver: AskId, how: AskEnd) {
+        if self.desk.unverified.remove(&driver).is_some() {
+            return;
+        }
         let Some(ask) = self.desk.by_driver(&driver) else {
             let update = Box::new(Update::AskClosed { ask: driver, how });
             return self.log.event(now(), Event::Thread { agent, update });
@@ -289,7 +199,7 @@ impl Runner {
                     self.desk.records.insert(record.id.clone(), record);
                 }
                 AskState::Decided | AskState::Parked if goes_on => {}
-                AskState::Decided if was_delivered => {
+                AskState::Decided if was_delivered || self.desk.has_given(&record) => {
                     self.close_ask(&record.id, AskClosed::Answered);
                 }
                 AskState::Parked => self.close_ask(&record.id, AskClosed::Overtaken),
@@ -320,12 +230,24 @@ impl Runner {
         self.desk.delivered.remove(ask);
         self.desk.escalated.remove(ask);
         let Some(mut record) = self.desk.records.remove(ask) else { return };
-        self.settle_answer(ask, IntentState::NotDone { why: NotDone::TooLate });
+        self.settle_answer(ask, self.unproven(ask));
         record.state = AskState::Closed;
         record.closed = Some(how.clone());
         self.log.push(Write::Ask(Box::new(record)));
         self.log.event(now(), Event::AskClosed { ask: ask.clone(), how });
         self.step(Signal::AskGone { ask: ask.clone() });
+    }
+
+    /// What became of an answer of which nothing was heard: one that was handed over may have arrived.
+    fn unproven(&self, ask: &AskId) -> IntentState {
+        let intent = self.desk.answers.get(ask).and_then(|intent| self.intents.get(intent));
+        match intent.map(|intent| &intent.state) {
+            Some(IntentState::Sent { .. }) => {
+                let why = "the app-server died before it said whether it has the answer";
+                IntentState::Unknown { why: why.to_owned() }
+            }
+            _ => IntentState::NotDone { why: NotDone::TooLate },
+        }
     }
 
     fn settle_answer(&mut self, ask: &AskId, to: IntentState) {
@@ -343,13 +265,14 @@ impl Runner {
         let due: Vec<AskId> = due.map(|(ask, _)| ask.clone()).collect();
         for ask in due {
             self.desk.escalated.insert(ask.clone(), now());
+            self.tell_asked_again(&ask);
             self.log.event(now(), Event::AskEscalated { ask });
         }
     }
 }
 
 /// Short enough to be typed; the store refuses one that is taken.
-pub(super) fn short_id() -> String {
+pub(crate) fn short_id() -> String {
     let random = Uuid::now_v7().simple().to_string();
     random.get(24..).unwrap_or_default().to_owned()
 }

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ostler_model::ask::{Ask, AskKind};
 use ostler_model::patience::{Action, Patience, Waiting};
 use ostler_model::task::machine::AskedOf;
-use ostler_model::task::{Agent, AskRecord, AskSource, AskState, DecisionRecord, Task, Wish};
+use ostler_model::task::{
+    Agent, AskRecord, AskSource, AskState, DecidedBy, DecisionRecord, Task, Wish,
+};
 use ostler_model::{AskId, Decision, Event, IntentId, TaskId};
 use ostler_store::{Store, StoreError};
 
@@ -31,7 +33,17 @@ pub(super) struct Desk {
     pub(super) sessions: HashMap<String, AskId>,
     /// When people were told again.
     pub(super) escalated: HashMap<AskId, i64>,
-    agents_used: HashMap<Agent, u64>,
+    /// By the driver's name: those that may need nobody. They are asks when that is known.
+    pub(super) unverified: HashMap<AskId, Unverified>,
+}
+
+/// What a server asks that has the name of ours.
+#[derive(Debug)]
+pub(super) struct Unverified {
+    pub(super) agent: Option<Agent>,
+    pub(super) source: AskSource,
+    pub(super) content: Ask,
+    pub(super) digest: String,
 }
 
 impl Desk {
@@ -116,16 +128,6 @@ impl Desk {
         })
     }
 
-    /// The sum over all sub-agents of this turn.
-    pub(super) fn agents_used(&mut self, agent: &Agent, tokens: u64) -> u64 {
-        self.agents_used.insert(agent.clone(), tokens);
-        self.agents_used.values().copied().fold(0, u64::saturating_add)
-    }
-
-    pub(super) fn forget_agents(&mut self) {
-        self.agents_used.clear();
-    }
-
     pub(super) fn decided(&mut self, ask: &AskId, decision: DecisionRecord) {
         if let Some(record) = self.records.get_mut(ask) {
             record.state = AskState::Decided;
@@ -159,6 +161,12 @@ impl Desk {
         found.map(|ask| ask.id.clone())
     }
 
+    /// Whether Codex has a person's answer: it is proven, and so owed no more. That outlives our process.
+    pub(super) fn has_given(&self, ask: &AskRecord) -> bool {
+        let decided_by = ask.decision.as_ref().map(|decision| &decision.by);
+        matches!(decided_by, Some(DecidedBy::Person { .. })) && !self.answers.contains_key(&ask.id)
+    }
+
     /// Our own questions that are decided and not closed.
     pub(super) fn own_decided(&self) -> Vec<(AskId, DecisionRecord)> {
         let own = self.records.values().filter(|ask| ask.source.is_none());
@@ -176,7 +184,7 @@ impl Desk {
 }
 
 /// Whether a person allows something, or tells something.
-pub(super) fn asked_of(content: &Ask) -> AskedOf {
+pub(crate) fn asked_of(content: &Ask) -> AskedOf {
     match content.kind {
         AskKind::UserInput(_) | AskKind::Elicitation(_) => AskedOf::UserInput,
         _ => AskedOf::Approval,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ostler_codex::projection::{KnownInputs, project_turn};
 use ostler_codex::thread::{Notice, ThreadUpdate, Told};
 use ostler_model::item::ItemEnd;
 use ostler_model::task::machine::Signal;
@@ -12,7 +11,6 @@ use ostler_model::{Event, Item, TurnId, TurnResult};
 use ostler_store::{TurnRow, Write};
 
 use super::Runner;
-use super::perform::Todo;
 use crate::hub::News;
 use crate::shared::now;
 
@@ -20,13 +18,14 @@ impl Runner {
     pub(super) fn hear(&mut self, told: ThreadUpdate) {
         let agent = told.agent.map(|agent| Agent { thread: agent.thread, name: agent.name });
         match told.what {
-            // Nobody asked for raw lines.
+            // Whoever looks at raw lines hears them from the driver.
             Told::Wire(_) => {}
             Told::Notice(notice) => self.hear_notice(agent, &notice),
             Told::Update(Update::Delta { turn, item, kind, text }) => {
                 let partial = Partial { agent, turn, item, kind, text };
-                self.log.grown(&partial);
-                self.shared.hub.tell(&self.id, News::Grown(Arc::new(partial)));
+                let begins = self.log.grown(&partial);
+                let grown = || News::Grown { begins, partial: Arc::new(partial) };
+                self.shared.hub.tell(&self.id, grown);
             }
             Told::Update(Update::AskOpened { ask, content }) => self.asked(agent, ask, *content),
             Told::Update(Update::AskClosed { ask, how }) => self.ask_closed(agent, ask, how),
@@ -58,21 +57,18 @@ impl Runner {
         }
         if let Some(result) = ended {
             self.asks_after_turn(&result);
-            self.todo.push(Todo::Project { turn: result.turn.clone() });
         }
     }
 
     /// A sub-agent's steps are in the log only; what it uses counts for the task.
     fn hear_agent(&mut self, agent: Agent, update: Update) {
         if let Update::Usage { usage, .. } = &update {
-            let tokens = self.desk.agents_used(&agent, usage.turn.total());
-            self.step(Signal::AgentsUsed { tokens });
+            let (agent, tokens) = (agent.thread.clone(), usage.turn.total());
+            self.step(Signal::AgentUsed { agent, tokens });
         }
         if let Update::ItemEnded { turn, item, .. } = &update {
-            self.log.ended(&item.id);
-            let (task, turn, item) = (self.id.clone(), turn.clone(), item.id.clone());
-            self.asks_after_item(&item);
-            self.log.push(Write::PartialsGone { task, turn, item });
+            self.asks_after_item(&item.id);
+            self.log.ended(turn, &item.id);
         }
         self.log.event(now(), Event::Thread { agent: Some(agent), update: Box::new(update) });
     }
@@ -98,16 +94,13 @@ impl Runner {
             began_at,
             result: None,
         }));
-        self.desk.forget_agents();
     }
 
     fn item_ended(&mut self, turn: &TurnId, item: &Item, how: ItemEnd) {
         let number = self.notes.place(&item.id);
-        self.log.ended(&item.id);
         let (task, of) = (self.id.clone(), turn.clone());
         self.log.push(Write::Item { task, turn: of, number, item: Box::new(item.clone()), how });
-        let (task, of, id) = (self.id.clone(), turn.clone(), item.id.clone());
-        self.log.push(Write::PartialsGone { task, turn: of, item: id });
+        self.log.ended(turn, &item.id);
         self.asks_after_item(&item.id);
     }
 
@@ -121,7 +114,7 @@ impl Runner {
             result: Some(Box::new(result.clone())),
         };
         self.log.push(Write::Turn(row));
-        self.log.push(Write::TurnPartialsGone { task: self.id.clone(), turn: result.turn.clone() });
+        self.log.turn_ended(&result.turn);
     }
 
     /// A driver that lost its app-server is in another one now.
@@ -131,19 +124,6 @@ impl Runner {
             self.machine.task_mut().keeper = keeper;
             self.note_task();
         }
-    }
-
-    /// The messages of a turn that has ended, from what is stored of it.
-    pub(super) async fn project(&mut self, turn: &TurnId) {
-        let items = match self.shared.store.items_of_turn(&self.id, turn, 0, usize::MAX).await {
-            Ok(items) => items,
-            // They can be made again from the items at any time.
-            Err(error) => return tracing::warn!(%error, task = %self.id, "no messages of a turn"),
-        };
-        let items: Vec<(Item, ItemEnd)> =
-            items.into_iter().map(|stored| (stored.item, stored.how)).collect();
-        let messages = project_turn(turn, KnownInputs::default(), &items);
-        self.log.push(Write::Messages { task: self.id.clone(), turn: turn.clone(), messages });
     }
 }
 

@@ -1,13 +1,17 @@
 //! Opening the thread of a task: a new one, or the one that it had, with all that we know of it.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use ostler_codex::driver::ThreadOptions;
+use ostler_codex::driver::{Messages, ThreadOptions, WireLines};
 use ostler_codex::thread::open::OpenError;
-use ostler_codex::thread::{Thread, ThreadUpdates};
+use ostler_codex::thread::{Recalled, Thread, ThreadUpdates};
 use ostler_model::task::machine::Signal;
 use ostler_model::task::{ForkedFrom, Intent, IntentState, Wish};
-use ostler_model::{Event, Failure, FailureClass, Interrupter, Task};
+use ostler_model::thread::Update;
+use ostler_model::{AskKind, Event, Failure, FailureClass, Interrupter, ItemId, Task};
+
+use ostler_store::StoreError;
 
 use super::recall::recall;
 use super::{Runner, Stage, Work};
@@ -40,6 +44,7 @@ impl Runner {
         let interrupted_by = self.intents.values().find(|intent| intent.wish == Wish::Interrupt);
         let interrupted_by =
             interrupted_by.map(|intent| Interrupter::Caller { name: intent.by.clone() });
+        self.is_opening = true;
         self.works.spawn(async move {
             let opened = open_somewhere(&shared, &task, &inputs, interrupted_by).await;
             Work::Opened(Box::new(opened))
@@ -47,6 +52,7 @@ impl Runner {
     }
 
     pub(super) fn opened(&mut self, opened: Result<Opened, Failure>) {
+        self.is_opening = false;
         match opened {
             Ok(Opened { seat, thread, updates }) => {
                 let keeper = seat.keeper();
@@ -103,10 +109,13 @@ async fn open_in(
     let bad = |message: String| Failure::new(FailureClass::BadRequest, message);
     let settings =
         translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
-    let options = ThreadOptions {
+    let mut options = ThreadOptions {
         limits: translate::limits(&task.settings),
         patience: PATIENCE,
-        ..ThreadOptions::default()
+        // They are made from what is stored, and would only fill memory in a long turn.
+        messages: Messages::Left,
+        lines: WireLines::Overheard(shared.hub.lines(&task.id)),
+        handlers: shared.tool_calls.handlers(&task.id, &task.settings.tools, HashSet::new()),
     };
     let driver = seat.driver();
     let opening = match (&task.thread, &task.forked_from) {
@@ -119,7 +128,9 @@ async fn open_in(
         }
         (Some(thread), _) => {
             let recalled = recall(&shared.store, task, inputs, interrupted_by).await;
-            let recalled = recalled.map_err(|error| bad(error.to_string()))?;
+            let recalled = recalled.map_err(|error| unread(&error))?;
+            let begun = calls_in(&recalled);
+            options.handlers = shared.tool_calls.handlers(&task.id, &task.settings.tools, begun);
             driver.rejoin_thread(thread, settings, options, recalled).await
         }
     };
@@ -127,9 +138,33 @@ async fn open_in(
     Ok(Opened { seat, thread, updates })
 }
 
+/// Calls of tools that were begun before: whoever took one may have run it.
+fn calls_in(recalled: &Recalled) -> HashSet<ItemId> {
+    let agents = recalled.agents.iter().map(|agent| &agent.turn);
+    let told = recalled.turn.iter().chain(agents).flat_map(|turn| &turn.told);
+    let call = |update: &Update| match update {
+        Update::AskOpened { content, .. } => match &content.kind {
+            AskKind::ToolCall(call) => Some(call.call.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    told.filter_map(call).collect()
+}
+
+/// What cannot be read now may be readable in a moment; its turn may run all the while.
+fn unread(error: &StoreError) -> Failure {
+    let class = match error.is_passing() {
+        true => FailureClass::ServerGone,
+        false => FailureClass::BadRequest,
+    };
+    Failure::new(class, format!("what is known of the thread cannot be read: {error}"))
+}
+
 fn failure(error: &OpenError) -> Failure {
     let class = match error {
-        OpenError::Connection(_) => FailureClass::ServerGone,
+        // The seat's app-server ran before; one that takes its place may be killed while it starts.
+        OpenError::Connection(_) | OpenError::NoServer(_) => FailureClass::ServerGone,
         _ => FailureClass::BadRequest,
     };
     Failure::new(class, error.to_string())

@@ -5,7 +5,7 @@ use ostler_model::failure::FailureClass;
 use ostler_model::task::machine::{Effect, Owed, WhyAsk};
 use ostler_model::task::{Edge, Intent, IntentState, Wish};
 use ostler_model::thread::IfBusy;
-use ostler_model::{Decision, Event, Failure, Input, InputId, IntentId};
+use ostler_model::{Decision, Event, Failure, Input, InputId, IntentId, TurnId};
 use ostler_store::Write;
 use uuid::Uuid;
 
@@ -22,13 +22,30 @@ pub(super) const OURSELVES: &str = "ostler";
 #[derive(Debug)]
 pub(super) enum Todo {
     Open,
-    Give { intent: IntentId, if_busy: IfBusy },
-    Interrupt { by: String },
+    Give {
+        intent: IntentId,
+        if_busy: IfBusy,
+    },
+    Interrupt {
+        by: String,
+    },
+    LookFor {
+        turn: TurnId,
+        inputs: Vec<IntentId>,
+    },
     Deliver(Box<Delivery>),
-    Approve { ask: ostler_model::AskId },
-    Project { turn: ostler_model::TurnId },
+    Approve {
+        ask: ostler_model::AskId,
+    },
+    /// Look whether the server that it is about is our own.
+    Verify {
+        driver: ostler_model::AskId,
+    },
     Tell(FromRunner),
     Leave,
+    Release {
+        done: tokio::sync::oneshot::Sender<bool>,
+    },
 }
 
 impl Runner {
@@ -40,6 +57,7 @@ impl Runner {
         for effect in effects {
             match effect {
                 Effect::Moved { from, to, cause } => {
+                    self.tell_moved(to, &cause);
                     self.log.event(now(), Event::State { from, to, cause });
                     self.todo
                         .push(Todo::Tell(FromRunner::Moved { task: self.id.clone(), state: to }));
@@ -53,7 +71,8 @@ impl Runner {
                 Effect::Owe(owed) => self.owe(owed),
                 Effect::AskToContinue(why) => self.ask_to_continue(&why),
                 Effect::WantPlace => {
-                    let wants = FromRunner::WantPlace(Waiting::of(self.machine.task()));
+                    let waiting = Waiting::of(self.machine.task());
+                    let wants = FromRunner::WantPlace(waiting, self.machine.wants());
                     self.todo.push(Todo::Tell(wants));
                 }
                 Effect::KeepPlace => {
@@ -65,6 +84,8 @@ impl Runner {
                 }
                 Effect::Open => self.todo.push(Todo::Open),
                 Effect::Interrupt { by } => self.todo.push(Todo::Interrupt { by }),
+                Effect::LookFor { turn, inputs } => self.todo.push(Todo::LookFor { turn, inputs }),
+                Effect::GiveBack { intent } => self.move_intent(&intent, IntentState::Pending),
             }
         }
         self.note_task();
@@ -79,9 +100,10 @@ impl Runner {
             }
             Todo::Give { intent, if_busy } => self.give(&intent, if_busy).await,
             Todo::Interrupt { by } => self.interrupt_turn(by),
+            Todo::LookFor { turn, inputs } => self.look_for(&turn, &inputs).await,
             Todo::Deliver(delivery) => self.deliver(*delivery).await,
             Todo::Approve { ask } => self.ask_approver(&ask),
-            Todo::Project { turn } => self.project(&turn).await,
+            Todo::Verify { driver } => self.verify(driver),
             Todo::Tell(word) => {
                 if let FromRunner::Moved { task, state } = &word {
                     self.shared.hub.tell_changed(task, *state);
@@ -90,6 +112,13 @@ impl Runner {
                 drop(self.shared.dispatcher.send(word).await);
             }
             Todo::Leave => self.leave_if_at_rest().await,
+            Todo::Release { done } => {
+                self.leave_if_at_rest().await;
+                let is_closed = self.stage.is_none() && self.works.is_empty();
+                if done.send(is_closed).is_err() {
+                    tracing::debug!(task = %self.id, "whoever released it has gone");
+                }
+            }
         }
     }
 
@@ -119,7 +148,8 @@ impl Runner {
         };
         if let Err(message) = sent {
             let failure = Failure::new(FailureClass::BadRequest, message);
-            let update = ostler_model::thread::Update::InputRefused { input, failure };
+            let update =
+                ostler_model::thread::Update::InputRefused { input, failure, may_have_run: false };
             self.step(ostler_model::task::machine::Signal::Told(Box::new(update)));
         }
     }
@@ -155,6 +185,7 @@ impl Runner {
     pub(super) fn settle_intent(&mut self, id: &IntentId, to: IntentState) {
         self.move_intent(id, to);
         self.intents.remove(id);
+        self.known.insert(id.clone());
     }
 
     pub(super) fn move_intent(&mut self, id: &IntentId, to: IntentState) {
@@ -169,6 +200,12 @@ impl Runner {
         let why = match why {
             WhyAsk::Crash(failure) => {
                 format!("its app-server died in the middle of a turn ({})", failure.message)
+            }
+            WhyAsk::Limit(failure) => {
+                format!(
+                    "a limit of the account stopped it, and does not say when it passes ({})",
+                    failure.message
+                )
             }
             WhyAsk::Budget(Edge::Tokens { used, most }) => {
                 format!("its budget of {most} tokens is used up ({used} used)")

@@ -12,6 +12,7 @@ use ostler_model::usage::Tokens;
 use ostler_model::{Event, FailureClass, Input, InputId, Interrupter, ItemBody, Task, TurnId};
 use ostler_store::{Store, StoreError};
 
+use super::waited::Waited;
 use crate::shared::now;
 use crate::translate;
 
@@ -39,7 +40,7 @@ pub(super) async fn recall(
             let page = store.events(&task.id, after, PAGE).await?;
             let Some(last) = page.last() else { break };
             after = last.seq;
-            page.into_iter().for_each(|logged| story.take(logged.event));
+            page.into_iter().for_each(|logged| story.take(logged.at, logged.event));
         }
     }
     let mut ended = turns.iter().filter_map(|row| row.result.as_deref());
@@ -47,10 +48,12 @@ pub(super) async fn recall(
         !result.failure().is_some_and(|failure| failure.class == FailureClass::ServerGone)
     });
     let last = ended.next_back();
-    let elapsed = turns.last().map_or(0, |row| now().saturating_sub(row.began_at));
-    let elapsed = Duration::from_millis(u64::try_from(elapsed).unwrap_or(0));
+    let now = now();
+    let elapsed_ms = turns.last().map_or(0, |row| now.saturating_sub(row.began_at));
+    let elapsed = millis(elapsed_ms);
+    let worked = millis(elapsed_ms.saturating_sub(story.waited.so_far(now)));
     let turn = story.turn.take().filter(|turn| task.turn.as_ref() == Some(&turn.id));
-    let turn = turn.map(|turn| RecalledTurn { elapsed, worked: elapsed, ..turn });
+    let turn = turn.map(|turn| RecalledTurn { elapsed, worked, ..turn });
     let first = inputs.first().map(|intent| match &intent.state {
         IntentState::Sent { after } => after.clone(),
         _ => None,
@@ -89,10 +92,12 @@ struct Story {
     agents: Vec<(Agent, RecalledTurn)>,
     /// What was said in each input.
     words: HashMap<String, String>,
+    waited: Waited,
 }
 
 impl Story {
-    fn take(&mut self, event: Event) {
+    fn take(&mut self, at: i64, event: Event) {
+        self.waited.take(at, &event);
         match event {
             Event::Thread { agent: None, update } => self.update(*update),
             Event::Thread { agent: Some(agent), update } => self.agent(agent, *update),
@@ -159,8 +164,17 @@ impl Story {
     }
 }
 
+fn millis(millis: i64) -> Duration {
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}
+
 /// The words by which an input is known again where Codex keeps no ids of ours.
 fn words(intent: &Intent) -> Option<(String, String)> {
+    Some((intent.id.to_string(), texts(intent)?.join("\n")))
+}
+
+/// The texts of a message; none of what is no message.
+pub(super) fn texts(intent: &Intent) -> Option<Vec<&str>> {
     let Wish::Send { input: Input { content: Content::Message(parts), .. }, .. } = &intent.wish
     else {
         return None;
@@ -169,7 +183,7 @@ fn words(intent: &Intent) -> Option<(String, String)> {
         Part::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    Some((intent.id.to_string(), texts.collect::<Vec<_>>().join("\n")))
+    Some(texts.collect())
 }
 
 fn user_message(update: &Update) -> Option<String> {

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use ostler_model::{ItemId, Task, TurnId};
 use ostler_store::{Store, StoreError};
 
+/// Items that are read at a time: only their ids are kept, and a long turn has thousands.
+const PAGE: usize = 64;
+
 #[derive(Debug, Default)]
 pub(super) struct TurnNotes {
     turns: u32,
@@ -24,10 +27,15 @@ impl TurnNotes {
             began_at: last.began_at,
             items: HashMap::new(),
         };
-        for stored in store.items_of_turn(&task.id, &last.turn, 0, usize::MAX).await? {
-            notes.items.insert(stored.item.id.clone(), stored.number);
+        let mut after = 0;
+        loop {
+            let items = store.items_of_turn(&task.id, &last.turn, after, PAGE).await?;
+            let Some(newest) = items.last() else { return Ok(notes) };
+            after = newest.place;
+            for stored in items {
+                notes.items.insert(stored.item.id, stored.number);
+            }
         }
-        Ok(notes)
     }
 
     /// The newest turn that we know.

@@ -1,7 +1,8 @@
 //! Running git so that nothing of ours leaks into it and nothing of a repository's leaks into us.
 //!
 //! What a task has written lies in its worktree, and git runs here without a sandbox. So no hook, no file monitor, no external
-//! diff and no signing program is run: a repository's configuration may name one that the task has written.
+//! diff and no signing program is run: a repository's configuration may name one that the task has written. Filters and drivers
+//! of merges must run, and are looked at first (`programs`).
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! Worktrees without a task: of a start that was killed before the task was written down, or of a task that was removed.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use ostler_model::TaskId;
@@ -7,7 +8,28 @@ use ostler_model::task::Worktree;
 use ostler_store::Store;
 
 use super::work::names;
-use super::{WorktreeError, Worktrees};
+use super::{WorktreeError, WorktreeSettings, Worktrees};
+
+/// A worktree without a task, after it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TidiedWorktree {
+    pub task: TaskId,
+    pub path: String,
+    /// Why it is still there.
+    pub kept: Option<String>,
+}
+
+/// Removes the worktrees without a task in which nothing would be lost. No engine may work on the store meanwhile: it could be
+/// about to write down the task of a worktree that it has just made.
+pub async fn tidy_worktrees(
+    store: &Store,
+    settings: WorktreeSettings,
+    environment: &[(OsString, OsString)],
+) -> Vec<TidiedWorktree> {
+    let worktrees = Worktrees::new(settings, environment);
+    let orphans = worktrees.orphans(store).await;
+    worktrees.tidy(orphans).await
+}
 
 impl Worktrees {
     /// Those that have no task.
@@ -23,19 +45,26 @@ impl Worktrees {
     }
 
     /// Removes those in which nothing would be lost; the others stay, and `ostler worktree ls` shows them.
-    pub(crate) async fn tidy(&self, orphans: Vec<(TaskId, Worktree)>) {
+    pub(crate) async fn tidy(&self, orphans: Vec<(TaskId, Worktree)>) -> Vec<TidiedWorktree> {
+        let mut tidied = Vec::new();
         for (task, worktree) in orphans {
-            match self.holds_nothing(&task, &worktree).await {
+            let kept = match self.holds_nothing(&task, &worktree).await {
                 Ok(true) => {
                     tracing::info!(%task, path = worktree.path, "a worktree without a task is removed");
-                    self.discard(&task, &worktree).await;
+                    self.take_away(&task, &worktree).await.err().map(|error| error.to_string())
                 }
                 Ok(false) => {
                     tracing::info!(%task, path = worktree.path, "a worktree without a task has work and stays");
+                    Some("it has work that is nowhere else".to_owned())
                 }
-                Err(error) => tracing::warn!(%error, %task, "a worktree without a task stays"),
+                Err(error) => Some(error.to_string()),
+            };
+            if let Some(why) = &kept {
+                tracing::debug!(%task, why, "a worktree without a task stays");
             }
+            tidied.push(TidiedWorktree { task, path: worktree.path, kept });
         }
+        tidied
     }
 
     /// The worktree of a task that is known no more.

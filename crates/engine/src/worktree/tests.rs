@@ -290,6 +290,47 @@ async fn no_program_that_a_task_has_written_is_run() {
     assert!(!world.folder.path().join("ran").exists());
 }
 
+/// Whoever could write the filter would run it here, without a sandbox.
+#[tokio::test]
+async fn a_filter_that_lies_among_the_files_is_not_run() {
+    let world = World::new();
+    let ran = world.folder.path().join("ran");
+    let harmless = world.folder.path().join("harmless");
+    std::fs::write(&harmless, "#!/bin/sh\ntr a-z A-Z\n").unwrap();
+    Command::new("chmod").arg("+x").arg(&harmless).status().unwrap();
+    let harmless = format!("'{}'", harmless.display());
+    world.git(&["config", "filter.shout.clean", &harmless]);
+    let made = world.make("t1").await.worktree;
+    let trap = format!("#!/bin/sh\ntouch '{}'\ncat\n", ran.display());
+    for (name, text) in [("trap.sh", trap.as_str()), (".gitattributes", "*.txt filter=shout\n")] {
+        std::fs::write(Path::new(&made.path).join(name), text).unwrap();
+    }
+    std::fs::write(Path::new(&made.path).join("a.txt"), "task\n").unwrap();
+
+    let diff = world.worktrees.diff(&task("t1"), &made).await.unwrap();
+    assert!(diff.contains("+TASK"), "the user's own filter runs: {diff}");
+    for (setting, program) in [
+        ("filter.shout.clean", "./trap.sh"),
+        ("filter.shout.process", "sh trap.sh"),
+        ("merge.shout.driver", "sh ./trap.sh %A"),
+    ] {
+        world.git(&["config", setting, program]);
+        let refused = WorktreeError::Programs { setting: setting.into(), program: program.into() };
+        let task = &task("t1");
+        assert_eq!(world.worktrees.diff(task, &made).await.unwrap_err(), refused);
+        assert_eq!(world.worktrees.merge(task, &made, "x").await.unwrap_err(), refused);
+        assert_eq!(
+            world.worktrees.remove(task, &made, Force::KeepAsRef).await.unwrap_err(),
+            refused
+        );
+        if program != "sh trap.sh" {
+            assert_eq!(world.refusal(&world.repository()).await, refused);
+        }
+        world.git(&["config", "--unset", setting]);
+    }
+    assert!(!ran.exists());
+}
+
 #[tokio::test]
 async fn a_repository_inside_a_worktree_is_named_and_stays() {
     let world = World::new();

@@ -101,6 +101,7 @@ impl Worktrees {
         if !folder.join(".git").exists() {
             return Err(WorktreeError::Removed { task: task.clone() });
         }
+        self.check_programs(folder).await?;
         let head = self.git.line(folder, ["rev-parse", "--verify", "HEAD^{commit}"]).await?;
         let index = self.git.path(folder, ["rev-parse", "--git-path", "index"]).await?;
         let scratch = tempfile_beside(&folder.join(index))?;

@@ -1,0 +1,68 @@
+//! What rules say of an ask, and the rule that comes of an answer. The same for every ask, whoever puts it.
+
+use ostler_model::policy::{Context, Folder, Rule, RuleSet, Scope, Terms, Verdict};
+use ostler_model::task::{AskRecord, DecidedBy, DecisionRecord};
+use ostler_model::{Decision, RuleId};
+use ostler_store::RuleRow;
+
+use crate::runner::{AnswerError, Reach, Remembering, short_id};
+use crate::shared::now;
+
+/// What the rules decide of it in this folder; none if they leave it open.
+pub(crate) fn by_rule(rules: &RuleSet, record: &AskRecord, cwd: &str) -> Option<DecisionRecord> {
+    let context = Context { task: &record.task, cwd, now: now() };
+    match rules.decide(&record.content, &context) {
+        Verdict::Allowed { rule } => takes(record, Decision::Once, DecidedBy::Rule { rule }, None),
+        Verdict::Denied { rule } => {
+            let reason = "a rule of the operator forbids it";
+            takes(record, Decision::Deny, DecidedBy::Rule { rule }, Some(reason))
+        }
+        _ => None,
+    }
+}
+
+/// The decision, if the ask takes it.
+pub(crate) fn takes(
+    record: &AskRecord,
+    decision: Decision,
+    by: DecidedBy,
+    reason: Option<&str>,
+) -> Option<DecisionRecord> {
+    let reason = reason.map(str::to_owned);
+    let takes = record.content.takes(&decision);
+    takes.then(|| DecisionRecord { decision, by, reason, at: now() })
+}
+
+/// The rule by which what was asked in this folder is decided alike from now on.
+pub(crate) fn remembered(
+    record: &AskRecord,
+    cwd: &str,
+    decision: &DecisionRecord,
+    remember: Remembering,
+) -> Result<Rule, AnswerError> {
+    let no_rule = |why: String| AnswerError::NoRule(why);
+    let scope = match remember.reach {
+        Reach::Task => Scope::Task(record.task.clone()),
+        Reach::Everywhere => Scope::Everywhere,
+        Reach::Directory(folder) => {
+            let folder = Folder::try_from(folder.unwrap_or_else(|| cwd.to_owned()));
+            Scope::Directory(folder.map_err(|error| no_rule(error.to_string()))?)
+        }
+    };
+    let terms = Terms {
+        id: RuleId::new(short_id()),
+        scope,
+        expires_at: remember.expires_at,
+        made_by: decision.by.describe(),
+        from_ask: Some(record.id.clone()),
+    };
+    let context = Context { task: &record.task, cwd, now: decision.at };
+    let rule = Rule::from_always(&record.content, &decision.decision, &context, terms);
+    rule.map_err(|why| no_rule(why.to_string()))
+}
+
+/// As it is stored.
+pub(crate) fn row(rule: &Rule) -> RuleRow {
+    let json = serde_json::to_string(rule).unwrap_or_default();
+    RuleRow { id: rule.id.clone(), json, expires_at: rule.expires_at }
+}
