@@ -1,8 +1,11 @@
 //! The whole file as a program uses it.
 
+use std::collections::BTreeMap;
+
 use crate::section::{Key, Section};
 use crate::settings::{
-    Approver, Codex, Daemon, Environment, Limits, PolicyRule, Retention, Store, Tasks, Worktree,
+    Agent, Approver, Browser, Codex, Daemon, Environment, Images, Limits, Mcp, Migrate, Notify,
+    PolicyRule, Provider, Retention, Server, Speech, Store, Tasks, Vision, Web, Worktree,
 };
 use crate::source::Source;
 use crate::surroundings::Surroundings;
@@ -10,7 +13,8 @@ use crate::surroundings::Surroundings;
 /// One section as the documentation shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionGuide {
-    /// As it is written: `[tasks]`, or `[[policy]]`, which may stand there as often as wanted.
+    /// As it is written: `[tasks]`, `[providers.NAME]` with a name of one's own, or `[[policy]]`, which may stand there
+    /// as often as wanted.
     pub header: String,
     pub about: String,
     pub keys: Vec<Key>,
@@ -22,19 +26,34 @@ macro_rules! config {
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Config {
             $( pub $field: $kind, )+
+            /// By their names; those that are built in only if the file replaces them.
+            pub providers: BTreeMap<String, Provider>,
+            /// Whom tasks tell, by their names.
+            pub notify: BTreeMap<String, Notify>,
             /// Rules of the operator's own, in their order.
             pub policy: Vec<PolicyRule>,
         }
 
         /// What may stand at the top of the file, in the order in which it is shown.
-        pub(crate) const SECTIONS: &[&str] = &[$( $kind::NAME, )+ PolicyRule::NAME];
+        pub(crate) const SECTIONS: &[&str] = &[$( $kind::NAME, )+ Provider::NAME, Notify::NAME, PolicyRule::NAME];
 
         impl Config {
             pub(crate) fn read(source: &mut Source<'_, '_>) -> Self {
-                Self { $( $field: source.section(), )+ policy: source.rules() }
+                Self {
+                    $( $field: source.section(), )+
+                    providers: source.providers(),
+                    notify: source.notify(),
+                    policy: source.rules(),
+                }
             }
 
-            /// Every key of every section with its value as it stands in a file. Rules are not among them.
+            /// A provider by its name: the file's, or else the one that is built in.
+            #[must_use]
+            pub fn provider(&self, name: &str) -> Option<Provider> {
+                self.providers.get(name).cloned().or_else(|| Provider::built_in(name))
+            }
+
+            /// Every key of every section with its value as it stands in a file. Providers and rules are not among them.
             pub(crate) fn written(&self) -> Vec<(&'static str, &'static str, Option<String>)> {
                 let sections = [$( ($kind::NAME, self.$field.written()), )+];
                 let keys = sections.into_iter().flat_map(|(section, keys)| {
@@ -49,6 +68,8 @@ macro_rules! config {
         pub fn guide(surroundings: &Surroundings) -> Vec<SectionGuide> {
             vec![
                 $( guide_of::<$kind>(format!("[{}]", $kind::NAME), surroundings), )+
+                guide_of::<Provider>(format!("[{}.NAME]", Provider::NAME), surroundings),
+                guide_of::<Notify>(format!("[{}.NAME]", Notify::NAME), surroundings),
                 guide_of::<PolicyRule>(format!("[[{}]]", PolicyRule::NAME), surroundings),
             ]
         }
@@ -64,13 +85,22 @@ macro_rules! config {
 config! {
     codex: Codex,
     tasks: Tasks,
+    agent: Agent,
+    web: Web,
+    browser: Browser,
+    vision: Vision,
+    images: Images,
+    speech: Speech,
     limits: Limits,
     store: Store,
     retention: Retention,
     approver: Approver,
     daemon: Daemon,
+    server: Server,
+    mcp: Mcp,
     worktree: Worktree,
     environment: Environment,
+    migrate: Migrate,
 }
 
 fn guide_of<S: Section>(header: String, surroundings: &Surroundings) -> SectionGuide {

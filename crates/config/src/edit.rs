@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use semver::Version;
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use crate::problem::Problem;
+use crate::settings::Runtime;
 
 /// Which Codex the user settles on. Each choice replaces the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +19,7 @@ pub enum CodexChoice {
 
 /// The file's new text.
 pub fn choose_codex(text: &str, choice: &CodexChoice) -> Result<String, Problem> {
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-        Problem::at(text, error.span().map_or(0, |span| span.start), error.message())
-    })?;
+    let mut document = document(text)?;
     let (key, setting) = match choice {
         CodexChoice::Clear => {
             if let Some(table) = document.get_mut("codex").and_then(Item::as_table_like_mut) {
@@ -32,14 +31,40 @@ pub fn choose_codex(text: &str, choice: &CodexChoice) -> Result<String, Problem>
         CodexChoice::Version(version) => ("version", version.to_string()),
         CodexChoice::Path(path) => ("path", path_text(path)?),
     };
-    let codex = document.entry("codex").or_insert_with(|| Item::Table(Table::new()));
-    let Some(table) = codex.as_table_like_mut() else {
-        return Err(Problem::at(text, text.find("codex").unwrap_or(0), "is a section")
-            .about("codex")
-            .advise("write [codex]"));
-    };
+    let table = section(&mut document, text, "codex")?;
     let other = if key == "path" { "version" } else { "path" };
     table.remove(other);
+    set(table, key, setting);
+    Ok(document.to_string())
+}
+
+/// The file's new text, with this runtime of the agent.
+pub fn choose_runtime(text: &str, runtime: Runtime) -> Result<String, Problem> {
+    let mut document = document(text)?;
+    set(section(&mut document, text, "agent")?, "runtime", runtime.word().to_owned());
+    Ok(document.to_string())
+}
+
+fn document(text: &str) -> Result<DocumentMut, Problem> {
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        Problem::at(text, error.span().map_or(0, |span| span.start), error.message())
+    })
+}
+
+fn section<'d>(
+    document: &'d mut DocumentMut,
+    text: &str,
+    name: &str,
+) -> Result<&'d mut dyn TableLike, Problem> {
+    let found = document.entry(name).or_insert_with(|| Item::Table(Table::new()));
+    found.as_table_like_mut().ok_or_else(|| {
+        Problem::at(text, text.find(name).unwrap_or(0), "is a section")
+            .about(name)
+            .advise(format!("write [{name}]"))
+    })
+}
+
+fn set(table: &mut dyn TableLike, key: &str, setting: String) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         // The old value's decor holds the comment behind it.
         Some(old) => {
@@ -51,7 +76,6 @@ pub fn choose_codex(text: &str, choice: &CodexChoice) -> Result<String, Problem>
             table.insert(key, value(setting));
         }
     }
-    Ok(document.to_string())
 }
 
 fn path_text(path: &std::path::Path) -> Result<String, Problem> {
@@ -86,6 +110,20 @@ mod tests {
         );
         let path = CodexChoice::Path(PathBuf::from("/opt/a b/codex"));
         check("[codex]\nversion = '0.130.0'\n", &path, "[codex]\npath = \"/opt/a b/codex\"\n");
+    }
+
+    #[test]
+    fn a_runtime_is_written_where_it_stands_or_at_the_end() {
+        let choose = |before: &str, runtime| choose_runtime(before, runtime).unwrap();
+        let (auto, codex) = (Runtime::Auto, Runtime::CodexAppServer);
+        assert_eq!(choose("", codex), "[agent]\nruntime = \"codex_app_server\"\n");
+        assert_eq!(
+            choose("[agent]\nmodel = 'm' # mine\nruntime = 'auto' # why\n[tasks]\n", codex),
+            "[agent]\nmodel = 'm' # mine\nruntime = \"codex_app_server\" # why\n[tasks]\n"
+        );
+        assert_eq!(choose("[agent]\nruntime = 'x'\n", auto), "[agent]\nruntime = \"auto\"\n");
+        let error = choose_runtime("agent = 1\n", auto).unwrap_err();
+        assert_eq!(error.to_string(), "line 1: agent is a section; write [agent]");
     }
 
     #[test]

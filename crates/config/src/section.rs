@@ -30,6 +30,8 @@ pub(crate) trait Section: Sized {
     const NAME: &'static str;
     const ABOUT: &'static str;
     const KEYS: &'static [&'static str];
+    /// Keys that other programs know and we refuse, with what to do instead.
+    const REFUSED: &'static [(&'static str, &'static str)];
 
     fn read(reader: &mut Reader<'_, '_>) -> Self;
 
@@ -47,6 +49,7 @@ macro_rules! section {
         $(#[doc = $about:literal])+
         $name:ident = $section:literal, $at:ident;
         $( $(#[doc = $doc:literal])+ $key:ident: $kind:ty = $default:expr $(, $range:expr)?; )+
+        $( refused $refused:literal: $instead:literal; )*
     ) => {
         $(#[doc = $about])+
         #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +59,7 @@ macro_rules! section {
             const NAME: &'static str = $section;
             const ABOUT: &'static str = concat!($($about),+);
             const KEYS: &'static [&'static str] = &[$(stringify!($key)),+];
+            const REFUSED: &'static [(&'static str, &'static str)] = &[$(($refused, $instead)),*];
 
             fn read(reader: &mut $crate::section::Reader<'_, '_>) -> Self {
                 let $at = reader.surroundings;
@@ -118,8 +122,14 @@ impl Reader<'_, '_> {
             if S::KEYS.contains(&key) {
                 continue;
             }
-            let problem = Problem::at(self.text, offset, "is unknown");
+            let refused = S::REFUSED.iter().find(|(name, _)| *name == key);
+            let message = if refused.is_some() { "must not stand here" } else { "is unknown" };
+            let problem = Problem::at(self.text, offset, message);
             let problem = problem.about(format!("{}.{key}", self.name));
+            if let Some((_, instead)) = refused {
+                self.problems.push((offset, problem.advise(*instead)));
+                continue;
+            }
             let advice = match (nearest(key, S::KEYS.iter().copied()), section_of(key)) {
                 (Some(meant), _) => format!("did you mean {meant}?"),
                 (None, Some(section)) => format!("it belongs into [{section}]"),

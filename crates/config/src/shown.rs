@@ -36,13 +36,17 @@ impl Setting {
 }
 
 impl Reading {
-    /// All settings in the order of the documentation; of a rule only what it says.
+    /// All settings in the order of the documentation; of a provider, a target and a rule only what it says.
     #[must_use]
     pub fn settings(&self) -> Vec<Setting> {
         let sections = self.config.written().into_iter().map(|(section, name, value)| {
             let (header, key) = (format!("[{section}]"), format!("{section}.{name}"));
             Setting { header, name, origin: self.origin(&key), key, value }
         });
+        let providers = self.config.providers.iter();
+        let providers = providers.flat_map(|(name, settings)| self.named(name, settings));
+        let notify = self.config.notify.iter();
+        let notify = notify.flat_map(|(name, settings)| self.named(name, settings));
         let rules = self.config.policy.iter().enumerate().flat_map(|(index, rule)| {
             let section = PolicyRule::NAME;
             rule.written().into_iter().map(move |(name, value)| {
@@ -56,7 +60,19 @@ impl Reading {
                 }
             })
         });
-        sections.chain(rules.filter(|setting| setting.origin != Origin::Default)).collect()
+        let named = providers.chain(notify).chain(rules);
+        let named = named.filter(|setting| setting.origin != Origin::Default);
+        sections.chain(named).collect()
+    }
+
+    /// Of a section that has a name of the operator's own.
+    fn named<S: Section>(&self, name: &str, settings: &S) -> Vec<Setting> {
+        let block = format!("{}.{name}", S::NAME);
+        let written = settings.written().into_iter().map(|(name, value)| {
+            let key = format!("{block}.{name}");
+            Setting { header: format!("[{block}]"), name, origin: self.origin(&key), key, value }
+        });
+        written.collect()
     }
 
     #[must_use]

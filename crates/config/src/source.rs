@@ -1,5 +1,6 @@
 //! The file as TOML, with all that is found out while it is read.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -10,7 +11,8 @@ use crate::nearest::nearest;
 use crate::origin::{Origin, Origins};
 use crate::problem::Problem;
 use crate::section::{Reader, Section};
-use crate::settings::PolicyRule;
+use crate::settings::provider::is_name;
+use crate::settings::{Notify, PolicyRule, Provider};
 use crate::surroundings::Surroundings;
 use crate::value::Node;
 
@@ -53,6 +55,57 @@ impl<'c, 't> Source<'c, 't> {
             }
         };
         self.read(S::NAME.to_owned(), table)
+    }
+
+    /// The providers, each below its own name.
+    pub(crate) fn providers(&mut self) -> BTreeMap<String, Provider> {
+        self.named(|provider: &Provider, _, is_given| provider.check(is_given))
+    }
+
+    /// Whom tasks tell, each below its own name.
+    pub(crate) fn notify(&mut self) -> BTreeMap<String, Notify> {
+        self.named(|notify: &Notify, name, is_given| notify.check(name, is_given))
+    }
+
+    /// Sections that have names of the operator's own. `check` is given the section, its name, and whether a key stands in it.
+    fn named<S: Section>(
+        &mut self,
+        check: impl Fn(&S, &str, &dyn Fn(&str) -> bool) -> Result<(), String>,
+    ) -> BTreeMap<String, S> {
+        let section = S::NAME;
+        let header = format!("[{section}.NAME]");
+        let mut found = BTreeMap::new();
+        let tables = match self.root.get(section).map(Spanned::get_ref) {
+            None => return found,
+            Some(DeValue::Table(tables)) => tables,
+            Some(_) => {
+                self.wrong_section(section, &header);
+                return found;
+            }
+        };
+        for (key, item) in tables {
+            let (offset, written) = (key.span().start, key.get_ref().as_ref());
+            let name = format!("{section}.{written}");
+            let DeValue::Table(table) = item.get_ref() else {
+                let problem = Problem::at(self.text, offset, "is a section").about(name);
+                self.problems.push((offset, problem.advise(format!("write {header}"))));
+                continue;
+            };
+            let read: S = self.read(name.clone(), table);
+            let line = Problem::at(self.text, offset, "").line;
+            self.origins.insert(name.clone(), Origin::File { line });
+            let checked = match is_name(written) {
+                true => check(&read, written, &|key| table.contains_key(key)),
+                false => {
+                    Err("has a name with other signs than letters, digits, - and _".to_owned())
+                }
+            };
+            if let Err(message) = checked {
+                self.problems.push((offset, Problem::at(self.text, offset, message).about(name)));
+            }
+            found.insert(written.to_owned(), read);
+        }
+        found
     }
 
     /// The rules, each with its number in its name.

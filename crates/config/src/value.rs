@@ -1,6 +1,7 @@
 //! What can stand behind a key: how it is read, how it is written, and how its kind is called.
 
 mod duration;
+mod headers;
 mod invocation;
 mod list;
 mod number;
@@ -16,9 +17,10 @@ use toml::de::DeValue;
 use crate::problem::Problem;
 use crate::surroundings::Surroundings;
 
+pub use headers::Headers;
 pub use invocation::Invocation;
 pub use size::Size;
-pub use text::{BranchPrefix, LogFilter, VariableName};
+pub use text::{Address, BranchPrefix, EnvironmentName, LogFilter, VariableName};
 
 pub(crate) use duration::{DAY, HOUR, days, minutes, seconds};
 pub(crate) use size::{GIBIBYTE, MEBIBYTE};

@@ -24,7 +24,9 @@ Ostler reads one file, `~/.config/ostler/config.toml` (`$XDG_CONFIG_HOME/ostler/
 
 A file with a mistake in it is not used at all: every command that needs it fails with exit code 2 and names all mistakes. An
 unknown key is a mistake, because a slip of the pen would otherwise silently become a default. The daemon reads the file when
-it starts.
+it starts, and again on SIGHUP (`systemctl --user reload ostler`): new values hold from then on for what begins after it, but for
+`store.path`, `daemon.socket`, `daemon.log`, `[server]` and `[worktree]`, which need `ostler daemon restart`. A file with a mistake changes nothing.
+The log says which keys have changed.
 
 Times are texts with a unit: `\"30s\"`, `\"5m\"`, `\"2h\"`, `\"7d\"`, also `\"1h30m\"`. Sizes are texts with a unit: `\"512MiB\"`,
 `\"2GiB\"`, also `\"5GB\"`. `\"off\"` means no limit, where it is taken. Paths are absolute or start with `~/`.
@@ -75,6 +77,20 @@ fn default_of(section: &SectionGuide, key: &Key) -> String {
 fn example() -> String {
     let mut text = "# Every setting of Ostler with its default. What each does stands in docs/configuration.md.\n".to_owned();
     for section in sections() {
+        if section.header == "[providers.NAME]" {
+            text.push_str(
+                "\n# [providers.local]\n# base_url = \"http://127.0.0.1:11434/v1\"\n# wire = \"chat\"\n\
+                 # key_env = \"LOCAL_KEY\"\n# headers = { X-Team = \"MY_TEAM\" }\n",
+            );
+            continue;
+        }
+        if section.header == "[notify.NAME]" {
+            text.push_str(
+                "\n# [notify.ops]\n# via = \"webhook\"\n# url = \"https://example.org/hooks/ostler\"\n\
+                 # secret_env = \"OPS_WEBHOOK_SECRET\"\n# kinds = [\"failed\", \"needs_approval\"]\n# default = true\n",
+            );
+            continue;
+        }
         if section.header == "[[policy]]" {
             text.push_str(
                 "\n# [[policy]]\n# decision = \"allow\"\n# command = [\"cargo\", \"test\"]\n# cwd = \"~/src\"\n\
@@ -100,8 +116,21 @@ fn sample(name: &str) -> &'static str {
         "version" => "\"0.166.0\"",
         "home" => "\"~/.codex\"",
         "command" => "[\"~/bin/approve\"]",
-        "model" => "\"gpt-5.2-codex\"",
+        "model" | "review_model" => "\"gpt-5.2-codex\"",
         "effort" => "\"medium\"",
+        "identity" => "\"~/.config/ostler/identity.md\"",
+        "memory_sync" => "[\"~/bin/remember\"]",
+        "search" => "\"searxng\"",
+        "search_url" => "\"http://127.0.0.1:8888\"",
+        "search_key_env" => "\"SEARCH_KEY\"",
+        "search_key_file" => "\"~/.config/ostler/search.key\"",
+        "search_key_command" => "[\"pass\", \"show\", \"search\"]",
+        "program" => "\"/usr/bin/chromium\"",
+        "provider" => "\"openai\"",
+        "listen" => "\"127.0.0.1:8137\"",
+        "public_url" => "\"https://ostler.example.org\"",
+        "tls_certificate" => "\"~/.config/ostler/certificate.pem\"",
+        "tls_key" => "\"~/.config/ostler/key.pem\"",
         _ => "",
     }
 }
@@ -131,10 +160,25 @@ fn the_example_means_the_defaults_also_without_its_comment_signs() {
     let mut config = parse(&settings.replace("# ", ""), &surroundings).unwrap().config;
     assert_eq!(config.policy.len(), 1);
     config.policy.clear();
+    assert_eq!(config.providers.len(), 1);
+    config.providers.clear();
+    assert_eq!(config.notify.len(), 1);
+    config.notify.clear();
+    config.agent.model = None;
+    config.agent.effort = None;
+    config.agent.identity = None;
+    config.agent.review_model = None;
+    config.agent.memory_sync = None;
     config.codex = defaults.codex.clone();
     config.tasks.model = None;
     config.tasks.effort = None;
     config.approver.command = None;
+    config.web = defaults.web.clone();
+    config.browser.program = None;
+    config.vision = defaults.vision.clone();
+    config.images.provider = None;
+    config.speech.provider = None;
+    config.server = defaults.server.clone();
     assert_eq!(config, defaults);
 }
 

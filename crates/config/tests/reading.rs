@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ostler_config::settings::{
-    Approval, AskKind, OnCrash, OnStall, PolicyRule, Sandbox, Scope, Tool, Unattended, Verdict,
+    Approval, AskKind, NotifyKind, OnCrash, OnStall, PolicyRule, Sandbox, Scope, Tool, Unattended,
+    Verdict, Via, Wire,
 };
 use ostler_config::{Config, Invocation, Origin, Problem, Surroundings, parse};
 
@@ -158,7 +159,7 @@ command = "cargo test"
 decision = "allow"
 "#;
     let expected = [
-        "line 1: colour is unknown; the sections are codex, tasks, limits, store, retention, approver, daemon, worktree, environment, policy",
+        "line 1: colour is unknown; the sections are codex, tasks, agent, web, browser, vision, images, speech, limits, store, retention, approver, daemon, server, mcp, worktree, environment, migrate, providers, notify, policy",
         "line 3: invalid float, expected nothing; a text needs quotes",
         "line 4: codex.verison is unknown; did you mean version?",
         r#"line 5: codex.path must be an absolute path, or one that starts with ~/, not the text "bin/codex""#,
@@ -223,6 +224,22 @@ fn each_kind_of_mistake_is_answered_by_what_to_write() {
             "limits",
             "running_per_pool = 9",
             "limits.running_per_pool is more than limits.running, which is 8; lower it, or raise limits.running",
+        ),
+        (
+            "server",
+            "listen = 'localhost:80'",
+            "server.listen must be an address and a port such as \"127.0.0.1:8137\", not the text \"localhost:80\"",
+        ),
+        (
+            "server",
+            "listen = '0.0.0.0:80'",
+            "server.listen can be reached by other machines, and what is said there could be read by others; set \
+             server.tls_certificate and server.tls_key, or listen on 127.0.0.1",
+        ),
+        (
+            "server",
+            "tls_key = '/k'",
+            "server.tls_key has no certificate; set server.tls_certificate, too",
         ),
         (
             "retention",
@@ -362,4 +379,153 @@ fn without_a_home_a_tilde_is_a_problem() {
     let found = parse("[codex]\npath = '~/codex'\n", &around).unwrap_err();
     let expected = "line 2: codex.path has a ~, but HOME is not set; write an absolute path";
     assert_eq!(found.iter().map(Problem::to_string).collect::<Vec<_>>(), [expected]);
+}
+
+#[test]
+fn a_provider_says_where_its_key_is_and_never_the_key() {
+    let config = read(
+        r#"
+        [agent]
+        provider = "local"
+        [providers.local]
+        base_url = "http://127.0.0.1:11434/v1"
+        wire = "chat"
+        key_file = "~/key"
+        headers = { X-Team = "MY_TEAM" }
+        "#,
+    );
+    let local = config.provider("local").unwrap();
+    assert_eq!(local.wire, Wire::Chat);
+    assert_eq!(local.key_file, Some(PathBuf::from("/home/me/key")));
+    assert_eq!(local.headers.0["X-Team"].as_str(), "MY_TEAM");
+    let openai = config.provider("openai").unwrap();
+    assert_eq!(openai.base_url.unwrap().as_str(), "https://api.openai.com/v1");
+    assert_eq!(openai.key_env.unwrap().as_str(), "OPENAI_API_KEY");
+    assert!(config.provider("codex").unwrap().codex_login);
+    assert_eq!(config.provider("other"), None);
+
+    let base = "[providers.x]\nbase_url = 'https://a/v1'\n";
+    for (text, expected) in [
+        (
+            "[agent]\nprovider = 'opneai'\n".to_owned(),
+            "line 2: agent.provider names no provider; did you mean openai?",
+        ),
+        (
+            "[images]\nprovider = 'painter'\n".to_owned(),
+            "line 2: images.provider names no provider; write [providers.painter] for it",
+        ),
+        (
+            "[web]\nsearch = 'searxng'\n".to_owned(),
+            "line 2: web.search has no place; set web.search_url, too",
+        ),
+        (
+            "[web]\nallowed_hosts = ['wiki.internal', 'http://localhost:8080/']\n".to_owned(),
+            "line 2: web.allowed_hosts names something else than a host; write it as it stands in an address, as in \
+             \"wiki.internal\" or \"localhost:8080\"",
+        ),
+        (
+            format!("{base}key_env = 'K'\nkey = 'sk-1'\n"),
+            "line 4: providers.x.key must not stand here; name where it is instead, with key_env, key_file or key_command",
+        ),
+        (
+            base.to_owned(),
+            "line 1: providers.x has no key; write one of key_env, key_file, key_command and codex_login = true",
+        ),
+        (
+            format!("{base}key_env = 'K'\ncodex_login = true\n"),
+            "line 1: providers.x says more than once where its key is; keep one of key_env, key_file, key_command and \
+             codex_login",
+        ),
+        (
+            "[providers.x]\nkey_env = 'K'\n".to_owned(),
+            "line 1: providers.x has no base_url; write where its API begins",
+        ),
+        (
+            format!("{base}key_env = 'sk-proj-1'\n"),
+            "line 3: providers.x.key_env must be the name of a variable such as \"MY_PROVIDER_KEY\", not the text \
+             \"sk-proj-1\"",
+        ),
+        (
+            "[providers.'a b']\nbase_url = 'https://a'\nkey_env = 'K'\n".to_owned(),
+            "line 1: providers.a b has a name with other signs than letters, digits, - and _",
+        ),
+        (
+            "[providers]\nx = 1\n".to_owned(),
+            "line 2: providers.x is a section; write [providers.NAME]",
+        ),
+        (
+            format!("{base}key_env = 'K'\nheaders = {{ X = 1 }}\n"),
+            "line 4: providers.x.headers.X must be the name of a variable such as \"MY_PROVIDER_KEY\", not the number 1",
+        ),
+    ] {
+        assert_eq!(problems(&text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn a_target_says_how_it_is_told_and_never_a_secret() {
+    let config = read(
+        r#"
+        [notify.ops]
+        via = "webhook"
+        url = "https://example.org/hook"
+        secret_env = "OPS_SECRET"
+        kinds = ["failed", "needs_approval"]
+        default = true
+        retry = "1m"
+        [notify.phone]
+        via = "ntfy"
+        topic = "stable"
+        "#,
+    );
+    let ops = &config.notify["ops"];
+    assert_eq!((ops.via, ops.default, ops.private), (Some(Via::Webhook), true, false));
+    assert_eq!(ops.kinds, [NotifyKind::Failed, NotifyKind::NeedsApproval]);
+    assert_eq!(config.notify["phone"].kinds, NotifyKind::ALL);
+    for (text, expected) in [
+        (
+            "[notify.x]\nurl = 'https://a'\n",
+            "line 1: notify.x does not say how it is told; write via",
+        ),
+        (
+            "[notify.x]\nvia = 'pigeon'\n",
+            "line 2: notify.x.via must be \"local\", \"command\", \"webhook\", \"slack\", \"telegram\", \"feishu\" or \
+             \"ntfy\", not the text \"pigeon\"",
+        ),
+        (
+            "[notify.x]\nvia = 'webhook'\n",
+            "line 1: notify.x is told via webhook; write url, or one of url_env, url_file and url_command",
+        ),
+        (
+            "[notify.x]\nvia = 'webhook'\nurl = 'https://a'\nurl_env = 'U'\n",
+            "line 1: notify.x says more than once where it is sent; keep one of url, url_env, url_file, url_command",
+        ),
+        (
+            "[notify.x]\nvia = 'webhook'\nurl = 'https://a'\nsecret = 'whsec_1'\n",
+            "line 4: notify.x.secret must not stand here; name where it is instead, with secret_env, secret_file or \
+             secret_command",
+        ),
+        (
+            "[notify.x]\nvia = 'local'\nurl = 'https://a'\n",
+            "line 1: notify.x is told via local, which has no url; leave it out",
+        ),
+        (
+            "[notify.x]\nvia = 'telegram'\nsecret_env = 'T'\n",
+            "line 1: notify.x is told via telegram; write chat, and one of secret_env, secret_file and secret_command for the \
+             bot's token",
+        ),
+        ("[notify.x]\nvia = 'ntfy'\n", "line 1: notify.x is told via ntfy; write topic"),
+        (
+            "[notify.x]\nvia = 'slack'\nchat = '#ops'\n",
+            "line 1: notify.x is told via slack; write where its incoming webhook is with one of url_env, url_file and \
+             url_command, or chat and where the bot's token is",
+        ),
+        ("[notify.x]\nvia = 'command'\n", "line 1: notify.x is told via command; write command"),
+        (
+            "[notify.none]\nvia = 'local'\n",
+            "line 1: notify.none has a name that means nobody; choose another",
+        ),
+    ] {
+        assert_eq!(problems(text), [expected], "{text}");
+    }
 }

@@ -110,4 +110,9 @@ section! {
     allow_danger_full_access: bool = false;
     /// Whether a task may be started with the approval `never`: Codex then asks nobody.
     allow_approval_never: bool = false;
+    /// Keys of Codex's configuration that a task may be started with (`ostler start -c KEY=VALUE`) although Codex then starts
+    /// programs or sends what it knows elsewhere, outside of the sandbox: `"mcp_servers.NAME"`, `"model_providers.NAME"`,
+    /// `"notify"`, `"hooks"` and their like, each with all keys below it. None may be by default. What stands in Codex's own file,
+    /// and the servers that `ostler migrate` keeps, need no leave.
+    allow_config: Vec<String> = vec![];
 }

@@ -1,5 +1,6 @@
 //! Texts, each in its own form: a path, a version, a point in time, a name.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -80,6 +81,21 @@ impl Value for Version {
     }
 }
 
+impl Value for SocketAddr {
+    fn form() -> String {
+        r#"an address and a port such as "127.0.0.1:8137""#.to_owned()
+    }
+
+    /// A name could mean another machine tomorrow, so it is a number.
+    fn read(found: &Node<'_>, place: &mut Place<'_>) -> Option<Self> {
+        read_text::<Self>(found, place, |text| text.parse().ok())
+    }
+
+    fn written(&self) -> Option<String> {
+        Some(quoted(&self.to_string()))
+    }
+}
+
 impl Value for Timestamp {
     fn form() -> String {
         "a time with its zone such as 2030-01-31T18:00:00Z".to_owned()
@@ -149,6 +165,28 @@ text_form! {
     VariableName, r#"the name of a variable such as "MY_PROVIDER_KEY""#, is_variable_name
 }
 
+text_form! {
+    /// Where an API begins.
+    Address, r#"an address such as "https://api.example.org/v1""#, is_address
+}
+
+text_form! {
+    /// The name of exactly one variable of the environment.
+    EnvironmentName, r#"the name of a variable such as "MY_PROVIDER_KEY""#, is_environment_name
+}
+
+impl Address {
+    pub(crate) fn known(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl EnvironmentName {
+    pub(crate) fn known(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
 impl LogFilter {
     /// From the environment, where the reader of the log settles what is taken.
     pub(crate) fn trusted(text: &str) -> Self {
@@ -212,6 +250,25 @@ fn is_variable_name(text: &str) -> bool {
         && !text.to_ascii_uppercase().starts_with("OSTLER_")
 }
 
+/// A name or a number of a host behind the scheme; no login, because it would be a secret in the file.
+fn is_address(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| {
+        let host = rest.split('/').next().unwrap_or_default();
+        !host.is_empty()
+            && !host.contains('@')
+            && !text.contains(|character: char| {
+                character.is_control() || character.is_whitespace() || "?#".contains(character)
+            })
+    })
+}
+
+fn is_environment_name(text: &str) -> bool {
+    !text.starts_with(|first: char| first.is_ascii_digit())
+        && !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,6 +290,24 @@ mod tests {
         assert!(
             !["", "A=B", "A B", "OSTLER_TOKEN", "ostler_x"].iter().any(|t| is_variable_name(t))
         );
+    }
+
+    #[test]
+    fn addresses_and_variables_are_told_from_keys() {
+        let fine = ["https://api.example.org/v1", "http://127.0.0.1:11434/v1", "http://[::1]:80"];
+        assert_eq!(fine.map(is_address), [true; 3]);
+        let wrong = [
+            "",
+            "api.example.org",
+            "https://",
+            "https://me:pw@host/",
+            "ftp://a",
+            "https://a b",
+            "https://a?k=1",
+        ];
+        assert_eq!(wrong.map(is_address), [false; 7]);
+        assert_eq!(["OPENAI_API_KEY", "_x1"].map(is_environment_name), [true; 2]);
+        assert_eq!(["", "1A", "sk-proj-1", "A B", "A=B"].map(is_environment_name), [false; 5]);
     }
 
     #[test]
