@@ -8,15 +8,14 @@ mod shapes;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::chat;
 use crate::fault::Fault;
 use crate::flood::{Flood, FloodEvents, split_at_mark};
 use crate::script::{Answer, Call, Payload, Phase};
 use crate::sse;
-use shapes::{
-    CUSTOM, FUNCTION, Ids, fields, merged, message, response, text_part, usage, with_texts,
-};
+use shapes::{CUSTOM, FUNCTION, fields, merged, message, response, text_part, usage, with_texts};
 
-pub(crate) use shapes::{error, failed, rate_limits};
+pub(crate) use shapes::{Ids, error, failed, rate_limits};
 
 /// One thing to send. A generated text is never in memory as a whole, so it stands as a `Flood`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,21 +46,32 @@ pub(crate) struct Setting {
     pub(crate) seed: String,
     pub(crate) model: String,
     pub(crate) created_at_s: u64,
+    pub(crate) api: Api,
+}
+
+/// Which API the answer is played on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Api {
+    Responses,
+    Chat,
 }
 
 /// Stands for a generated text until the event is cut into segments. Control characters are escaped in
 /// JSON, so only a script that spells out this very text could be mistaken for it.
-const TEXT_MARK: &str = "\u{1}generated text\u{1}";
-const TEXT_MARK_IN_JSON: &[u8] = b"\\u0001generated text\\u0001";
+pub(crate) const TEXT_MARK: &str = "\u{1}generated text\u{1}";
+pub(crate) const TEXT_MARK_IN_JSON: &[u8] = b"\\u0001generated text\\u0001";
 
 /// Stands for a sequence number in the template of a flood's deltas.
-const SEQUENCE_MARK: u64 = u64::MAX;
+pub(crate) const SEQUENCE_MARK: u64 = u64::MAX;
 
 /// All events of one answer, the terminal one last.
 pub(crate) fn compose(answer: &Answer, setting: &Setting) -> Vec<Step> {
     if !answer.events.is_empty() {
         let events = answer.events.iter();
         return events.map(|data| Step::Event(vec![Segment::Bytes(sse::verbatim(data))])).collect();
+    }
+    if setting.api == Api::Chat {
+        return chat::compose(answer, setting);
     }
     let mut composer = Composer {
         ids: Ids::new(&setting.seed),
@@ -241,7 +251,7 @@ impl Composer<'_> {
 }
 
 /// Words with the space behind them, or pieces of `delta_bytes` that end between characters.
-fn pieces(text: &str, delta_bytes: usize) -> Vec<&str> {
+pub(crate) fn pieces(text: &str, delta_bytes: usize) -> Vec<&str> {
     if delta_bytes == 0 {
         return text.split_inclusive(char::is_whitespace).collect();
     }

@@ -27,7 +27,7 @@ const SESSION_HEADERS: [&str; 3] = ["session-id", "session_id", "conversation_id
 
 impl Incoming {
     pub(crate) fn read(headers: &HeaderMap, body: &Value) -> Self {
-        let input = body.get("input");
+        let input = body.get("input").or_else(|| body.get("messages"));
         let items = input.and_then(Value::as_array);
         Self {
             thread: thread(headers, body).unwrap_or_default(),
@@ -77,13 +77,20 @@ fn user_text(item: &Value) -> Option<String> {
     }
 }
 
-/// The output of a tool is a text, or a list of parts that is taken as it is written.
+/// The output of a tool is a text, or a list of parts that is taken as it is written. In Chat Completions it is the content
+/// of a tool's message.
 fn result_text(item: &Value) -> Option<String> {
-    let kind = item.get("type").and_then(Value::as_str)?;
-    if !kind.ends_with("_output") {
-        return None;
-    }
-    match item.get("output")? {
+    let is = |name: &str, wanted: fn(&str) -> bool| {
+        item.get(name).and_then(Value::as_str).is_some_and(wanted)
+    };
+    let output = if is("type", |kind| kind.ends_with("_output")) {
+        item.get("output")
+    } else if is("role", |role| role == "tool") {
+        item.get("content")
+    } else {
+        None
+    };
+    match output? {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     }
@@ -122,6 +129,31 @@ mod tests {
                 results: vec!["tidy".to_owned()],
                 input_items: 5,
                 model: "gpt-5.5".to_owned(),
+                streams: true,
+            }
+        );
+    }
+
+    #[test]
+    fn reads_chat_completions() {
+        let body = json!({
+            "model": "m", "stream": true,
+            "messages": [
+                {"role": "system", "content": "rules"},
+                {"role": "user", "content": "tidy"},
+                {"role": "assistant", "content": null, "tool_calls": [{"id": "c"}]},
+                {"role": "tool", "tool_call_id": "c", "content": "done"},
+                {"role": "user", "content": [{"type": "text", "text": "go on"}, {"type": "image_url"}]},
+            ],
+        });
+        assert_eq!(
+            Incoming::read(&HeaderMap::new(), &body),
+            Incoming {
+                thread: String::new(),
+                user_messages: vec!["tidy".to_owned(), "go on".to_owned()],
+                results: vec!["done".to_owned()],
+                input_items: 5,
+                model: "m".to_owned(),
                 streams: true,
             }
         );

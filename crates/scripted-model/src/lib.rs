@@ -1,7 +1,7 @@
-//! The fake model: a Responses API server on loopback that plays a script.
+//! The fake model: a server on loopback that plays a script, on the Responses API or on Chat Completions.
 //!
 //! Real `codex app-server` runs against it, so the demo and the tests need neither an account nor a network.
-//! It knows the Responses API and what Codex sends to it; it must never know tasks, the store, or Codex's
+//! It knows these APIs and what Codex sends to it; it must never know tasks, the store, or Codex's
 //! app-server protocol, and it never listens anywhere but on 127.0.0.1.
 //!
 //! Start reading at [`Script`], then `conversation.rs` (which answer plays), `events.rs` (what an answer
@@ -19,6 +19,8 @@ mod conversation;
 mod sse;
 
 mod events;
+
+mod chat;
 
 mod flood;
 

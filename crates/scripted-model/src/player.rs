@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::events::{self, Segment, Setting, Step};
+use crate::chat;
+use crate::events::{self, Api, Segment, Setting, Step};
 use crate::fault::{Cut, Fault, Malformed};
 use crate::script::{Answer, Pace};
 use strike::Strike;
@@ -64,7 +65,7 @@ impl Player {
     /// Faults that come before the stream (statuses, refusals) are not the player's.
     pub(crate) fn new(answer: &Answer, pace: Pace, setting: Setting) -> Self {
         let mut steps = VecDeque::from(events::compose(answer, &setting));
-        strike::arrange(&mut steps, answer.fault.as_ref());
+        strike::arrange(&mut steps, answer.fault.as_ref(), setting.api);
         let malformed = match answer.fault {
             Some(Fault::Malformed { how, .. }) => Some(how),
             _ => None,
@@ -147,6 +148,12 @@ impl Player {
             Strike::Hang(time) => {
                 self.send_buffer();
                 self.ready.push_back(Action::Wait(time));
+            }
+            Strike::Error { code, message } | Strike::Failed { code, message }
+                if self.setting.api == Api::Chat =>
+            {
+                self.put_event(&chat::error(&code, &message));
+                self.steps.clear();
             }
             Strike::Error { code, message } => {
                 let event = events::error(self.events_sent, &code, &message);

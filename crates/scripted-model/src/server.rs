@@ -4,7 +4,7 @@ mod respond;
 
 use std::io;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -52,6 +52,8 @@ struct Shared {
     door: DoorBell,
     /// True while every answer waits before its headers.
     held: watch::Sender<bool>,
+    /// Without it a request gets status 401.
+    key: Mutex<Option<String>>,
     stop: CancellationToken,
 }
 
@@ -74,6 +76,7 @@ impl ScriptedModel {
             records: Arc::new(Records::new()),
             door: bell,
             held: watch::Sender::new(false),
+            key: Mutex::default(),
             stop: stop.clone(),
         });
         let tasks = TaskTracker::new();
@@ -97,6 +100,11 @@ impl ScriptedModel {
 
     pub fn release_answers(&self) {
         self.shared.held.send_replace(false);
+    }
+
+    /// From now on requests without `Authorization: Bearer <key>` get status 401 and use up no answer.
+    pub fn demand_key(&self, key: impl Into<String>) {
+        *self.shared.key.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.into());
     }
 
     pub fn port(&self) -> u16 {

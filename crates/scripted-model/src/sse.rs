@@ -15,8 +15,13 @@ pub(crate) fn verbatim(data: &str) -> Bytes {
     let value = serde_json::from_str::<Value>(data).unwrap_or_default();
     match value.get("type").and_then(Value::as_str) {
         Some(kind) => frame(kind, data),
-        None => Bytes::from(format!("data: {data}\n\n")),
+        None => self::data(data),
     }
+}
+
+/// One event of Chat Completions, which have no names.
+pub(crate) fn data(data: &str) -> Bytes {
+    Bytes::from(format!("data: {data}\n\n"))
 }
 
 fn frame(kind: &str, data: &str) -> Bytes {

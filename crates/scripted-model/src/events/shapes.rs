@@ -62,24 +62,24 @@ pub(super) const CUSTOM: CallShape = CallShape {
 };
 
 /// Ids that look like the API's own and are the same whenever the seed is.
-pub(super) struct Ids {
+pub(crate) struct Ids {
     hash: u64,
 }
 
 impl Ids {
     /// FNV-1a: the standard library's hasher may change between releases, and recorded ids must not.
-    pub(super) fn new(seed: &str) -> Self {
+    pub(crate) fn new(seed: &str) -> Self {
         let hash = seed.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         Self { hash }
     }
 
-    pub(super) fn response(&self) -> String {
+    pub(crate) fn response(&self) -> String {
         format!("resp_{:016x}", self.hash)
     }
 
-    pub(super) fn item(&self, prefix: &str, number: usize) -> String {
+    pub(crate) fn item(&self, prefix: &str, number: usize) -> String {
         format!("{prefix}_{:016x}_{number}", self.hash)
     }
 }

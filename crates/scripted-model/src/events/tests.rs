@@ -2,7 +2,12 @@ use super::*;
 use crate::script::Usage;
 
 fn events(answer: &Answer) -> Vec<Value> {
-    let setting = Setting { seed: "seed".to_owned(), model: "gpt-5.5".to_owned(), created_at_s: 7 };
+    let setting = Setting {
+        seed: "seed".to_owned(),
+        model: "gpt-5.5".to_owned(),
+        created_at_s: 7,
+        api: Api::Responses,
+    };
     let events = compose(answer, &setting).into_iter().map(|step| {
         let bytes = match step {
             Step::Opening(bytes) | Step::Delta(bytes) => bytes,

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::events::{self, Step};
+use crate::chat;
+use crate::events::{self, Api, Step};
 use crate::fault::{Cut, Fault, FirstFrame, Malformed};
 use crate::sse;
 
@@ -21,17 +22,24 @@ pub(super) enum Strike {
 }
 
 /// The faults that change which events there are.
-pub(super) fn arrange(steps: &mut VecDeque<Step>, fault: Option<&Fault>) {
+pub(super) fn arrange(steps: &mut VecDeque<Step>, fault: Option<&Fault>, api: Api) {
     match fault {
         Some(Fault::MissingTerminal) => {
             steps.retain(|step| !matches!(step, Step::Terminal(_)));
         }
         Some(Fault::FirstFrame { frame }) => match frame {
+            FirstFrame::RateLimits if api == Api::Chat => {
+                steps.push_front(Step::Opening(chat::without_choices()));
+            }
             FirstFrame::RateLimits => steps.push_front(Step::Opening(events::rate_limits())),
             // `response.created` is the first step, `response.in_progress` the second.
             FirstFrame::InProgress => drop(steps.pop_front()),
             FirstFrame::Error => {
-                let error = events::error(0, "server_error", "the scripted model failed at once");
+                let message = "the scripted model failed at once";
+                let error = match api {
+                    Api::Responses => events::error(0, "server_error", message),
+                    Api::Chat => chat::error("server_error", message),
+                };
                 steps.clear();
                 steps.push_back(Step::Opening(error));
             }

@@ -5,7 +5,12 @@ use crate::sse;
 use serde_json::{Value, json};
 
 fn setting() -> Setting {
-    Setting { seed: "seed".to_owned(), model: "gpt-5.5".to_owned(), created_at_s: 7 }
+    Setting {
+        seed: "seed".to_owned(),
+        model: "gpt-5.5".to_owned(),
+        created_at_s: 7,
+        api: Api::Responses,
+    }
 }
 
 fn text(text: &str) -> Answer {

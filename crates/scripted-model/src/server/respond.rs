@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use http_body_util::{BodyExt, Either, Full, Limited, StreamBody};
 use hyper::body::{Frame, Incoming as IncomingBody};
-use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Shared;
 use crate::conversation::Played;
-use crate::events::Setting;
+use crate::events::{Api, Setting};
 use crate::fault::{Cut, Fault};
 use crate::incoming::Incoming;
 use crate::player::Player;
@@ -94,24 +94,42 @@ struct Scene<'script> {
 }
 
 fn route<'shared>(shared: &'shared Shared, parts: &Parts, body: &Bytes) -> Route<'shared> {
+    if !knows_the_key(shared, parts) {
+        let code = Some("invalid_api_key");
+        let message = "the request does not carry the key that the scripted model demands";
+        return Route::Refuse(Plain::error(StatusCode::UNAUTHORIZED, code, message));
+    }
     match (&parts.method, parts.uri.path()) {
-        (&Method::POST, "/v1/responses") => find_scene(shared, parts, body),
+        (&Method::POST, "/v1/responses") => find_scene(shared, parts, body, Api::Responses),
+        (&Method::POST, "/v1/chat/completions") => find_scene(shared, parts, body, Api::Chat),
         (&Method::GET, "/v1/models") => Route::Models,
-        (method, path @ ("/v1/responses" | "/v1/models")) => {
+        (method, path @ ("/v1/responses" | "/v1/chat/completions" | "/v1/models")) => {
             let message = format!("the scripted model does not take {method} on {path}");
             let status = StatusCode::METHOD_NOT_ALLOWED;
             Route::Refuse(Plain::error(status, None, &message))
         }
         (method, path) => {
             let message = format!(
-                "the scripted model has no {method} {path}; it serves POST /v1/responses and GET /v1/models"
+                "the scripted model has no {method} {path}; it serves POST /v1/responses, POST /v1/chat/completions and GET /v1/models"
             );
             Route::Refuse(Plain::error(StatusCode::NOT_FOUND, None, &message))
         }
     }
 }
 
-fn find_scene<'shared>(shared: &'shared Shared, parts: &Parts, body: &Bytes) -> Route<'shared> {
+fn knows_the_key(shared: &Shared, parts: &Parts) -> bool {
+    let demanded = shared.key.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(key) = demanded.as_ref() else { return true };
+    let sent = parts.headers.get(AUTHORIZATION);
+    sent.is_some_and(|sent| sent.as_bytes() == format!("Bearer {key}").as_bytes())
+}
+
+fn find_scene<'shared>(
+    shared: &'shared Shared,
+    parts: &Parts,
+    body: &Bytes,
+    api: Api,
+) -> Route<'shared> {
     if let Some(encoding) = parts.headers.get(CONTENT_ENCODING) {
         // Codex compresses for OpenAI's own servers only, whatever its features say.
         let message = format!("the scripted model takes plain JSON, not {encoding:?}");
@@ -135,7 +153,12 @@ fn find_scene<'shared>(shared: &'shared Shared, parts: &Parts, body: &Bytes) -> 
         Ok(choice) => Route::Play(Scene {
             answer: choice.answer,
             pace: choice.answer.pace.unwrap_or(shared.script.pace),
-            setting: Setting { seed: choice.seed, model: incoming.model, created_at_s: now_s() },
+            setting: Setting {
+                seed: choice.seed,
+                model: incoming.model,
+                created_at_s: now_s(),
+                api,
+            },
             thread: incoming.thread,
             played: choice.played,
         }),

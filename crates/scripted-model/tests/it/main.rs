@@ -1,6 +1,8 @@
 //! The scripted model over a real socket, with a plain HTTP client at the other end.
 
 #[cfg(test)]
+mod chat;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod faults;

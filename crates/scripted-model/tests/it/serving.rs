@@ -103,7 +103,7 @@ async fn models_and_everything_else() {
         (
             404,
             &json!(
-                "the scripted model has no GET /v1/files; it serves POST /v1/responses and GET /v1/models"
+                "the scripted model has no GET /v1/files; it serves POST /v1/responses, POST /v1/chat/completions and GET /v1/models"
             )
         )
     );
