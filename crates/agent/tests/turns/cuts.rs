@@ -1,0 +1,116 @@
+//! The program dies in the middle of a turn: wherever that is, what comes after has everything once.
+
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use ostler_agent::api::{Answer, Finish};
+use ostler_agent::{Controls, TurnOutcome, UserInput, Which};
+use ostler_model::message::Role;
+
+use crate::world::{Reply, World, answer, calls, says};
+
+/// Polls the work so many times, then drops it: a kill, as far as this process can have one.
+async fn cut_off(work: impl Future, polls: usize) -> bool {
+    let mut work = pin!(work);
+    for _ in 0..polls {
+        let once = std::future::poll_fn(|context: &mut Context<'_>| {
+            Poll::Ready(work.as_mut().poll(context).is_ready())
+        });
+        if once.await {
+            return true;
+        }
+        // The threads of the store have done what they were asked to.
+        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+    }
+    false
+}
+
+#[tokio::test]
+async fn a_turn_that_was_cut_off_anywhere_is_brought_to_its_end() {
+    for polls in 1..60 {
+        let step = || calls(&[("a", "write_file", r#"{"path":"ran","content":"x"}"#)]);
+        let world =
+            World::new(vec![step(), says("Done."), says("Done."), says("Done."), says("Done.")]);
+        let mut agent = world.open(Which::New, None).await;
+        let input = UserInput::text("work");
+        let is_over = cut_off(agent.turn(input, &Controls::default(), &|_| {}), polls).await;
+        drop(agent);
+        let is_kept = world.folder.path().join("conversations.db").exists();
+        assert!(is_kept);
+        if is_over {
+            return;
+        }
+        // One that was cut off before its first word is on disk was never begun.
+        let kept = ostler_store::Conversations::open(world.folder.path().join("conversations.db"))
+            .await
+            .unwrap();
+        if kept.get("0198-talk").await.unwrap().is_none() {
+            continue;
+        }
+        let mut agent = world.open(Which::Last, None).await;
+        let outcome = agent.take_up(&Controls::default(), &|_| {}).await;
+        let messages = agent.last_messages(10);
+        let users = messages.iter().filter(|it| it.content.as_deref() == Some("work")).count();
+        let answers = messages.iter().filter(|it| it.content.as_deref() == Some("Done.")).count();
+        if let Some(outcome) = outcome {
+            assert_eq!((users, answers), (1, 1), "cut after {polls}: {messages:#?}");
+            assert!(outcome.completed, "cut after {polls}: {outcome:?}");
+            // What was done before the kill counts as what was done after it.
+            let answers = messages.iter().filter(|it| it.role == Role::Assistant);
+            let calls: usize = answers.clone().map(|it| it.tool_calls.len()).sum();
+            let counted = (outcome.tool_iterations as usize, outcome.api_calls as usize);
+            assert_eq!(counted, (calls, answers.clone().count()), "cut after {polls}");
+            assert_eq!(outcome.usage.turn.input, 100 * answers.count() as u64);
+            assert_eq!(agent.usage().total, outcome.usage.turn);
+        }
+        assert!(!agent.has_open_turn());
+    }
+    panic!("the turn never came to its end");
+}
+
+/// Cuts the turn off wherever that can be, until it was once where this was its last word on disk and its end was not; then how
+/// the turn was brought to its end. None if it never came that far.
+async fn taken_up_behind(world: impl Fn() -> World, last_word: &str) -> Option<TurnOutcome> {
+    // The threads of the store have their own pace: where one round misses the moment, another does not.
+    for polls in (1..40).cycle().take(800) {
+        let world = world();
+        let mut agent = world.open(Which::New, None).await;
+        let input = UserInput::text("work");
+        cut_off(agent.turn(input, &Controls::default(), &|_| {}), polls).await;
+        drop(agent);
+        let path = world.folder.path().join("conversations.db");
+        let kept = ostler_store::Conversations::open(path).await.unwrap();
+        if kept.get("0198-talk").await.unwrap().is_none() {
+            continue;
+        }
+        let mut agent = world.open(Which::Last, None).await;
+        let last = agent.last_messages(1).pop().and_then(|it| it.content);
+        if last.as_deref() == Some(last_word) && agent.has_open_turn() {
+            return agent.take_up(&Controls::default(), &|_| {}).await;
+        }
+    }
+    None
+}
+
+#[tokio::test]
+async fn what_was_no_success_is_none_after_a_kill_either() {
+    let filtered =
+        || Reply::Answer(Box::new(Answer { finish: Finish::ContentFilter, ..answer("Half") }));
+    let outcome =
+        taken_up_behind(|| World::new((0..4).map(|_| filtered()).collect()), "Half").await.unwrap();
+    assert_eq!((outcome.completed, outcome.failure_reason()), (false, Some("policy")));
+
+    let spent = || {
+        let step = calls(&[("a", "todo", "{}")]);
+        let mut world = World::new(vec![step, says("Half done."), says("Half done, still.")]);
+        world.iterations = 1;
+        world
+    };
+    let outcome = taken_up_behind(spent, "Half done.").await.unwrap();
+    assert_eq!((outcome.completed, outcome.failed, outcome.tool_iterations), (false, true, 1));
+
+    let promise = "I'll look at the project files first.";
+    let promised = || World::new(vec![says(promise), says("There are two."), says("Two.")]);
+    let outcome = taken_up_behind(promised, promise).await.unwrap();
+    assert!(outcome.completed && !outcome.final_response.contains(promise), "{outcome:?}");
+}
