@@ -1,20 +1,34 @@
 //! What requests and answers are made of, for the daemon and its clients alike. Tasks, asks, intents and events have the
 //! model's own shape.
 
+mod notifications;
+mod tool_calls;
+mod worktrees;
+
+pub use notifications::{NotificationList, NotificationsRead, Previews};
+pub use tool_calls::{FinishToolCall, TakeToolCall, ToolCallFinished, ToolCallTaken};
+pub use worktrees::{RemoveWorktree, WorktreeMerged, WorktreeRemoved, Worktrees};
+
 use std::collections::BTreeMap;
 
-use ostler_engine::{Merged, Remembering, WorktreeShown};
+use ostler_engine::{AccountLimits, ModelShown, Remembering};
 use ostler_model::input::{Content, Part, ReviewOf};
+use ostler_model::item::ItemEnd;
 use ostler_model::task::Approval;
 use ostler_model::task::{
-    AskRecord, Budget, Cause, Intent, OnCrash, Partial, Sandbox, SandboxMode, TaskSettings,
-    Unattended,
+    AskRecord, Budget, Cause, Intent, OfferedTool, OnCrash, Partial, Sandbox, SandboxMode,
+    TaskSettings, Unattended, Wish,
 };
 use ostler_model::thread::{IfBusy, OnStall};
 use ostler_model::{
-    Decision, Event, Input, IntentId, Message, RuleId, Task, TaskId, TaskState, TurnId, TurnResult,
+    Ask, Decision, Event, Input, IntentId, Item, Message, Notification, RuleId, Task, TaskId,
+    TaskState, TurnId, TurnResult,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use crate::files::{StoredFile, StoredFiles};
+pub use crate::stream::Viewer;
 
 /// `POST /v1/tasks`. What is left out is as the configuration says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -50,6 +64,11 @@ pub struct StartRequest {
     pub budget_turns: Option<u32>,
     /// A git worktree of its own, from the repository that `cwd` is in.
     pub worktree: Option<bool>,
+    /// Who is told what becomes of it: targets of the configuration, or addresses of webhooks. Empty: nobody.
+    pub notify: Option<Vec<String>>,
+    /// Tools that the caller runs for the task, by `/v1/tasks/{task}/tool-calls`; only people and their programs offer any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<OfferedTool>,
     /// The same start again is the same task.
     pub key: Option<String>,
 }
@@ -92,6 +111,10 @@ impl StartRequest {
             work_ms: self.budget_work_ms.or(defaults.budget.work_ms),
             turns: self.budget_turns.or(defaults.budget.turns),
         };
+        if let Some(named) = &self.notify {
+            settings.notify.clone_from(named);
+        }
+        settings.tools.clone_from(&self.tools);
         settings
     }
 }
@@ -112,11 +135,33 @@ pub struct StartAnswer {
 /// `GET /v1/tasks`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskList {
+    /// Without the diffs of their last turns, which each task's own routes tell.
     pub tasks: Vec<Task>,
     /// How many there are in each state, whatever was asked for.
     pub counts: BTreeMap<TaskState, u64>,
     /// What `before` must be to get the next page.
     pub next: Option<String>,
+}
+
+/// `GET /v1/ends`: the caller's own tasks that have ended and of which it was not told, the oldest end first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ends {
+    pub tasks: Vec<Task>,
+}
+
+/// `POST /v1/ends/told`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndsTold {
+    pub ends: Vec<ToldEnd>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToldEnd {
+    pub task: TaskId,
+    /// Its `ended_at`: one that went on and ended again is told again.
+    pub ended_at: i64,
 }
 
 /// `GET /v1/tasks/{id}`
@@ -129,6 +174,17 @@ pub struct TaskDetail {
     pub intents: Vec<Intent>,
     /// Text that is still growing.
     pub partials: Vec<Partial>,
+}
+
+impl TaskDetail {
+    /// Whether somebody has already done what moves the task on: sent more to one that is over, answered or interrupted one
+    /// that waits. What only stands in line behind an open ask does not move it.
+    pub fn is_about_to_move(&self) -> bool {
+        let state = self.task.state;
+        let moves = |intent: &Intent| state.is_over() || !matches!(intent.wish, Wish::Send { .. });
+        let is_answered = state.waits_for_a_person() && self.asks.is_empty();
+        is_answered || self.intents.iter().any(moves)
+    }
 }
 
 /// `POST /v1/tasks/{id}/send`
@@ -196,13 +252,29 @@ pub struct AskShown {
     pub ask: AskRecord,
     pub title: String,
     pub cwd: String,
+    /// A host agent asks: `task` of the ask is the name of its conversation, and no task.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub host: bool,
+}
+
+/// `POST /v1/host-asks`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostAskRequest {
+    /// The same question again is the same ask.
+    pub key: String,
+    /// The conversation that asks, as people are shown it.
+    pub owner: String,
+    /// Absolute.
+    pub cwd: String,
+    pub content: Ask,
 }
 
 /// One line of `GET /v1/tasks/{id}/events`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
-    /// The first one: how the task stands, and the text that is still growing.
+    /// The first one: how the task stands, without the diff of its last turn, and the text that is still growing.
     Now(Box<TaskDetail>),
     Event {
         seq: u64,
@@ -215,6 +287,68 @@ pub enum Line {
     Partials {
         partials: Vec<Partial>,
     },
+    /// These events are not there any more.
+    Gap {
+        from: u64,
+        to: u64,
+        why: String,
+    },
+    /// Who looks at the task now; only in server-sent events.
+    Viewers {
+        viewers: Vec<Viewer>,
+        /// How many there are beside those who are named.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        others: usize,
+    },
+    /// A line of Codex, as it came but for secrets, while somebody looks who has asked for it. `seq` is the last event
+    /// that was told before it.
+    Wire {
+        seq: u64,
+        json: Value,
+    },
+    /// So many lines of Codex came faster than they were read.
+    WireLost {
+        seq: u64,
+        lines: u64,
+    },
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// One frame of `GET /v1/events`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub enum BoardLine {
+    /// The first one, and again whenever too much has changed: the tasks that are not over and the newest of the others, all without the
+    /// diffs of their last turns, and all that waits for a person.
+    Now {
+        tasks: Vec<Task>,
+        counts: BTreeMap<TaskState, u64>,
+        asks: Vec<AskShown>,
+    },
+    Task {
+        task: Box<Task>,
+    },
+    TaskGone {
+        task: TaskId,
+    },
+    /// All that waits for a person, whenever it has changed.
+    Asks {
+        asks: Vec<AskShown>,
+    },
+    /// Who looks at the board, and who at which task; only in server-sent events.
+    Lookers {
+        board: Vec<Viewer>,
+        tasks: BTreeMap<TaskId, Vec<Viewer>>,
+    },
+    /// So much has changed that it is not told one by one: the next frame is how things stand.
+    Many,
 }
 
 /// One line of `GET /v1/tasks/{id}/why`.
@@ -237,6 +371,17 @@ pub struct Why {
 pub struct Receipts {
     pub task: TaskId,
     pub intents: Vec<Intent>,
+    /// Who was told what of it, the oldest first.
+    #[serde(default)]
+    pub notifications: Vec<Notification>,
+}
+
+/// `POST /v1/tasks/{id}/release`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Released {
+    pub task: TaskId,
+    /// False if something is being done on it.
+    pub is_released: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -245,34 +390,6 @@ pub struct Removed {
     /// The folder of its worktree, which has work that is nowhere else and stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree_kept: Option<String>,
-}
-
-/// `POST /v1/tasks/{id}/worktree/merge`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorktreeMerged {
-    pub task: TaskId,
-    pub merged: Merged,
-}
-
-/// `POST /v1/tasks/{id}/worktree/remove`
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RemoveWorktree {
-    /// Also if it has work that is nowhere else, which is then kept as a ref.
-    pub force: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorktreeRemoved {
-    pub task: TaskId,
-    /// The ref that keeps work which was nowhere else.
-    pub kept_as: Option<String>,
-}
-
-/// `GET /v1/worktrees`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Worktrees {
-    pub worktrees: Vec<WorktreeShown>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -324,4 +441,55 @@ pub struct Turns {
 pub struct Messages {
     pub task: TaskId,
     pub messages: Vec<Message>,
+}
+
+/// `GET /v1/tasks/{id}/items`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Items {
+    pub task: TaskId,
+    pub items: Vec<ItemShown>,
+    /// What `after` must be to get the next page.
+    pub next: Option<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ItemShown {
+    /// To go on from.
+    pub place: i64,
+    pub turn: TurnId,
+    /// Its place in the turn.
+    pub number: u32,
+    pub item: Item,
+    pub how: ItemEnd,
+}
+
+/// `GET /v1/models`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelList {
+    pub models: Vec<ModelShown>,
+}
+
+/// `GET /v1/limits`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitList {
+    pub limits: Vec<AccountLimits>,
+}
+
+/// `GET /v1/defaults`: what a form for a new task begins with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Defaults {
+    pub settings: TaskSettings,
+    /// Empty if Codex does not tell them in time.
+    pub models: Vec<ModelShown>,
+    /// Where tasks were started last, the newest first.
+    pub cwds: Vec<String>,
+    pub worktree: bool,
+    /// Who can be told of a task by name.
+    pub targets: Vec<String>,
+}
+
+/// `GET /v1/ready`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    pub ready: bool,
 }

@@ -24,6 +24,7 @@ pub use error::ClientError;
 pub use lines::Lines;
 
 use crate::VERSION_HEADER;
+use crate::mcp::{MCP_CLIENT_HEADER, plain};
 use crate::problem::Problem;
 use crate::routes::{Health, Stop, Stopping};
 use crate::{StopMode, problem};
@@ -54,6 +55,8 @@ pub enum Versions {
 pub struct Client {
     sender: SendRequest<Full<Bytes>>,
     settings: ClientSettings,
+    /// The MCP client for whom it asks.
+    mcp: Option<String>,
     /// Moves the bytes; ends with the client.
     _connection: AbortOnDropHandle<()>,
 }
@@ -75,7 +78,13 @@ impl Client {
             }
         });
         let _connection = AbortOnDropHandle::new(connection);
-        Ok(Self { sender, settings, _connection })
+        Ok(Self { sender, settings, mcp: None, _connection })
+    }
+
+    /// Says with every request that it is made for a program that comes by MCP.
+    #[must_use]
+    pub fn for_mcp(self, client: &str) -> Self {
+        Self { mcp: Some(plain(client)), ..self }
     }
 
     pub async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, ClientError> {
@@ -145,7 +154,7 @@ impl Client {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, ClientError> {
-        self.sender.ready().await.map_err(|error| ClientError::broken(&error))?;
+        self.sender.ready().await.map_err(|_| ClientError::Closed)?;
         let response =
             self.sender.send_request(request).await.map_err(|error| ClientError::broken(&error))?;
         if let Versions::Only(own) = &self.settings.versions {
@@ -168,12 +177,16 @@ impl Client {
         path: &str,
         body: Bytes,
     ) -> Result<Request<Full<Bytes>>, ClientError> {
-        Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(path)
             // HTTP wants a host; on a unix socket it means nothing.
             .header(header::HOST, "ostler")
-            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::CONTENT_TYPE, "application/json");
+        if let Some(client) = &self.mcp {
+            request = request.header(MCP_CLIENT_HEADER, client);
+        }
+        request
             .body(Full::new(body))
             .map_err(|error| ClientError::Broken(format!("{path} cannot be asked for: {error}")))
     }

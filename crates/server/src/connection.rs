@@ -1,6 +1,7 @@
 //! One connection, from its first byte to its last.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{Method, Request};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use http_body_util::Limited;
@@ -17,17 +18,21 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::geteuid;
-use tokio::net::UnixStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
 use crate::VERSION_HEADER;
 use crate::caller::{Caller, Look};
 use crate::door::Limits;
 use crate::given::{BodyDeadline, too_large};
+use crate::guard::{Entry, Guard, Rights, Visitor, refuse_browsers, secure};
 use crate::hall::Hall;
 use crate::peer::Peer;
 use crate::problem::{Problem, Trouble};
+use crate::to_the_end::Work;
 
 /// The largest head of a request: a path, a few headers. Hyper takes no less than this.
 const HEAD_LIMIT_BYTES: usize = 8192;
@@ -41,6 +46,16 @@ pub(crate) struct Reception {
     pub(crate) hall: Arc<Hall>,
     pub(crate) look: Look,
     pub(crate) limits: Limits,
+}
+
+/// What stands for the caller of a connection, and is asked before each request.
+enum Threshold<'r> {
+    /// The unix socket: the kernel has told who it is.
+    House(Caller),
+    Street {
+        guard: &'r Guard,
+        entry: Entry,
+    },
 }
 
 /// Serves until the caller leaves, is too slow, or the daemon ends.
@@ -60,7 +75,54 @@ pub(crate) async fn serve(stream: UnixStream, reception: &Reception) {
         caller = peer.identify(reception.look.clone()) => caller,
         () = hall.cut().cancelled() => return,
     };
-    let service = service_fn(|request| answer(reception, &caller, request));
+    converse(stream, reception, &Threshold::House(caller)).await;
+}
+
+/// The same over TCP, where a request says by a token who it is.
+pub(crate) async fn serve_tcp(
+    stream: TcpStream,
+    from: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    guard: &Guard,
+    reception: &Reception,
+) {
+    let Ok(to) = stream.local_addr() else { return };
+    let visitor = Arc::new(Visitor::new(from, to, guard.look()));
+    let threshold = Threshold::Street { guard, entry: Entry { visitor, tls: tls.is_some() } };
+    let Some(tls) = tls else { return converse(stream, reception, &threshold).await };
+    let greeted = tokio::select! {
+        greeted = timeout(reception.limits.head_deadline, tls.accept(stream)) => greeted,
+        () = reception.hall.closing().cancelled() => return,
+    };
+    match greeted {
+        Ok(Ok(stream)) => converse(stream, reception, &threshold).await,
+        Ok(Err(error)) => tracing::debug!(%error, %from, "a caller speaks no TLS"),
+        Err(_) => tracing::debug!(%from, "a caller did not greet in time"),
+    }
+}
+
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    reception: &Reception,
+    threshold: &Threshold<'_>,
+) {
+    let work = Work::default();
+    talk(stream, reception, threshold, &work).await;
+    // What it has asked for is done to its end, and takes the place of the connection until then.
+    tokio::select! {
+        () = work.done() => {}
+        () = reception.hall.cut().cancelled() => {}
+    }
+}
+
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    reception: &Reception,
+    threshold: &Threshold<'_>,
+    work: &Work,
+) {
+    let hall = &reception.hall;
+    let service = service_fn(|request| answer(reception, threshold, work, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(reception.limits.head_deadline)
@@ -72,7 +134,7 @@ pub(crate) async fn serve(stream: UnixStream, reception: &Reception) {
         tokio::select! {
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
-                    tracing::debug!(%error, pid = caller.pid, "a connection ended early");
+                    tracing::debug!(%error, "a connection ended early");
                 }
                 return;
             }
@@ -86,7 +148,11 @@ pub(crate) async fn serve(stream: UnixStream, reception: &Reception) {
 }
 
 /// Answers the first request with a refusal, whatever it asks for, and hangs up.
-pub(crate) async fn turn_away(stream: UnixStream, problem: &Problem, hall: &Hall) {
+pub(crate) async fn turn_away(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    problem: &Problem,
+    hall: &Hall,
+) {
     let refuse = service_fn(|_: Request<Incoming>| async {
         Ok::<_, Infallible>(named(problem.clone().into_response(), hall))
     });
@@ -106,10 +172,41 @@ pub(crate) async fn turn_away(stream: UnixStream, problem: &Problem, hall: &Hall
 
 async fn answer(
     reception: &Reception,
-    caller: &Caller,
+    threshold: &Threshold<'_>,
+    work: &Work,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    Ok(named(route(reception, caller, request).await, &reception.hall))
+    let response =
+        admit(reception, threshold, work, request).await.unwrap_or_else(Problem::into_response);
+    let response = named(response, &reception.hall);
+    Ok(match threshold {
+        Threshold::House(_) => response,
+        Threshold::Street { .. } => secure(response),
+    })
+}
+
+/// Nothing of a request is looked at before it is known to be meant for us.
+async fn admit(
+    reception: &Reception,
+    threshold: &Threshold<'_>,
+    work: &Work,
+    request: Request<Incoming>,
+) -> Result<Response, Problem> {
+    let (mut parts, body) = request.into_parts();
+    let (caller, rights) = match threshold {
+        Threshold::House(caller) => {
+            refuse_browsers(&parts.headers)?;
+            (caller.clone(), Rights::House)
+        }
+        Threshold::Street { guard, entry } => {
+            guard.check_origin(&parts)?;
+            guard.recognise(entry.clone(), &parts).await
+        }
+    };
+    parts.extensions.insert(caller);
+    parts.extensions.insert(rights);
+    parts.extensions.insert(work.clone());
+    Ok(route(reception, Request::from_parts(parts, body)).await)
 }
 
 /// Every answer says which ostler gives it.
@@ -120,15 +217,18 @@ fn named(mut response: Response, hall: &Hall) -> Response {
     response
 }
 
-async fn route(reception: &Reception, caller: &Caller, mut request: Request<Incoming>) -> Response {
+async fn route(reception: &Reception, mut request: Request<Incoming>) -> Response {
     let limits = reception.limits;
-    if request.body().size_hint().lower() > limits.body_bytes as u64 {
+    let most = match is_upload(&request) {
+        true => limits.upload_bytes,
+        false => limits.body_bytes,
+    };
+    if request.body().size_hint().lower() > most as u64 {
         return too_large().into_response();
     }
-    request.extensions_mut().insert(caller.clone());
     request.extensions_mut().insert(BodyDeadline(limits.body_deadline));
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let request = request.map(|body| Body::new(Limited::new(body, limits.body_bytes)));
+    let request = request.map(|body| Body::new(Limited::new(body, most)));
     let mut router = reception.router.clone();
     // A route that panics must not leave its caller without an answer.
     match AssertUnwindSafe(router.call(request)).catch_unwind().await {
@@ -140,4 +240,10 @@ async fn route(reception: &Reception, caller: &Caller, mut request: Request<Inco
             problem.hint("its log says more").into_response()
         }
     }
+}
+
+/// The one route whose body goes to a file and not into memory.
+fn is_upload(request: &Request<Incoming>) -> bool {
+    let path = request.uri().path();
+    request.method() == Method::POST && path.starts_with("/v1/tasks/") && path.ends_with("/files")
 }

@@ -3,25 +3,30 @@
 mod socket;
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::net::{UnixListener, UnixStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixListener};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
 pub use socket::SOCKET_PATH_LIMIT_BYTES;
 
 use crate::caller::Look;
 use crate::connection::{self, Reception};
+use crate::guard::Guard;
 use crate::hall::Hall;
 use crate::heart::Beat;
 use crate::lock::DaemonLock;
 use crate::problem::{Problem, Trouble};
+use crate::tcp::TcpDoor;
 use socket::SocketFile;
 
 /// Between two tries when a connection cannot be accepted, e.g. because no more files may be open.
@@ -37,6 +42,19 @@ pub enum DoorSettings {
     Path(PathBuf),
     /// One that a service manager listens on already, see [`crate::activation`].
     Inherited(OwnedFd),
+}
+
+impl DoorSettings {
+    /// Where callers knock.
+    pub fn path(&self) -> Result<PathBuf, DoorError> {
+        match self {
+            Self::Path(path) => Ok(path.clone()),
+            Self::Inherited(socket) => {
+                let socket = socket.try_clone().map_err(DoorError::Inherited)?;
+                socket::private_path(&socket.into())
+            }
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -65,11 +83,16 @@ pub enum DoorError {
 pub struct Limits {
     /// Each holds a file descriptor and about 20 kB; 256 terminals and programs are more than one person has.
     pub connections: usize,
+    /// The same over TCP: 500 viewers of a busy task and some to spare. With those of the unix socket they are fewer than the 1024
+    /// files that most systems let a process have, so that the street cannot use up what the house needs.
+    pub tcp_connections: usize,
     /// From the end of one request to the end of the next one's head. It also ends connections that nobody uses.
     pub head_deadline: Duration,
     /// Codex takes 1,048,576 characters of text; up to four bytes each, and twice that for escapes.
     pub body_bytes: usize,
     pub body_deadline: Duration,
+    /// A file that is given to a task: a long recording of a screen, a core of a small program.
+    pub upload_bytes: usize,
     /// How long the end of the daemon waits for requests under way. A service manager gives 90 s in all.
     pub drain: Duration,
 }
@@ -78,20 +101,22 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 256,
+            tcp_connections: 600,
             head_deadline: Duration::from_secs(30),
             body_bytes: 8 * 1024 * 1024,
             body_deadline: Duration::from_secs(30),
+            upload_bytes: 100 * 1024 * 1024,
             drain: Duration::from_secs(5),
         }
     }
 }
 
 /// The daemon's door. It is open from [`Door::open`] on: callers wait until [`Door::serve`] lets them in.
-#[derive(Debug)]
 pub struct Door {
     listener: UnixListener,
     path: PathBuf,
     limits: Limits,
+    tcp: Option<(TcpDoor, Arc<Guard>)>,
     /// Removes our own socket when the door is closed; an inherited one stays.
     file: Option<SocketFile>,
 }
@@ -113,15 +138,21 @@ impl Door {
                 let listener = socket::listen(&path)?;
                 let file = SocketFile::new(path.clone());
                 let listener = registered(listener).map_err(socket::failed("listen on", &path))?;
-                Ok(Self { listener, path, limits, file: Some(file) })
+                Ok(Self { listener, path, limits, tcp: None, file: Some(file) })
             }
             DoorSettings::Inherited(socket) => {
                 let listener = std::os::unix::net::UnixListener::from(socket);
                 let path = socket::private_path(&listener)?;
                 let listener = registered(listener).map_err(DoorError::Inherited)?;
-                Ok(Self { listener, path, limits, file: None })
+                Ok(Self { listener, path, limits, tcp: None, file: None })
             }
         }
+    }
+
+    /// Callers are let in by TCP, too.
+    #[must_use]
+    pub fn with_tcp(self, tcp: TcpDoor, guard: Arc<Guard>) -> Self {
+        Self { tcp: Some((tcp, guard)), ..self }
     }
 
     pub fn path(&self) -> &Path {
@@ -130,29 +161,37 @@ impl Door {
 
     /// Serves until the hall is closed, then answers what is under way and returns when every connection has ended.
     pub async fn serve(self, router: Router, hall: Arc<Hall>, look: Look, mut beat: Beat) {
-        let Self { listener, limits, file, .. } = self;
+        let Self { listener, limits, tcp, file, .. } = self;
         let connections = TaskTracker::new();
-        let places = Places {
-            served: Arc::new(Semaphore::new(limits.connections)),
-            refused: Arc::new(Semaphore::new(REFUSED_AT_ONCE)),
-        };
+        let places = Places::new(limits.connections);
+        // Of their own, so that whoever fills the street does not stand in the way of the house.
+        let outside = Places::new(limits.tcp_connections);
         let reception = Arc::new(Reception { router, hall: hall.clone(), look, limits });
         loop {
             let accepted = tokio::select! {
                 () = hall.closing().cancelled() => break,
                 () = beat.next() => continue,
-                accepted = listener.accept() => accepted,
+                accepted = listener.accept() => accepted.map(|(stream, _)| {
+                    let served = reception.clone();
+                    let serve = |stream| async move { connection::serve(stream, &served).await };
+                    let_in(stream, serve, &reception, &places, &connections);
+                }),
+                accepted = next(tcp.as_ref()) => accepted.map(|(stream, from, tls, guard)| {
+                    let served = reception.clone();
+                    let serve = move |stream| async move {
+                        connection::serve_tcp(stream, from, tls, &guard, &served).await;
+                    };
+                    let_in(stream, serve, &reception, &outside, &connections);
+                }),
             };
-            match accepted {
-                Ok((stream, _)) => let_in(stream, &reception, &places, &connections),
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    sleep(ACCEPT_AGAIN).await;
-                }
+            if let Err(error) = accepted {
+                tracing::warn!(%error, "cannot accept a connection");
+                sleep(ACCEPT_AGAIN).await;
             }
         }
         // First the door, so that whoever comes now is told that there is no daemon rather than left waiting.
         drop(listener);
+        drop(tcp);
         drop(file);
         connections.close();
         if timeout(limits.drain, connections.wait()).await.is_err() {
@@ -164,20 +203,43 @@ impl Door {
     }
 }
 
+impl Places {
+    fn new(most: usize) -> Self {
+        Self {
+            served: Arc::new(Semaphore::new(most)),
+            refused: Arc::new(Semaphore::new(REFUSED_AT_ONCE)),
+        }
+    }
+}
+
+/// The next caller by TCP; never, where there is no such door.
+async fn next(
+    tcp: Option<&(TcpDoor, Arc<Guard>)>,
+) -> io::Result<(TcpStream, SocketAddr, Option<TlsAcceptor>, Arc<Guard>)> {
+    let Some((door, guard)) = tcp else { return std::future::pending().await };
+    let (stream, from) = door.accept().await?;
+    Ok((stream, from, door.tls(), guard.clone()))
+}
+
 /// Whoever finds no place is told so, as long as there is one to be told at; past that, the connection is dropped.
-fn let_in(
-    stream: UnixStream,
+fn let_in<Stream, Serving>(
+    stream: Stream,
+    serve: impl FnOnce(Stream) -> Serving,
     reception: &Arc<Reception>,
     places: &Places,
     connections: &TaskTracker,
-) {
-    let reception = reception.clone();
+) where
+    Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    Serving: Future<Output = ()> + Send + 'static,
+{
     if let Ok(place) = places.served.clone().try_acquire_owned() {
+        let serving = serve(stream);
         connections.spawn(async move {
-            connection::serve(stream, &reception).await;
+            serving.await;
             drop(place);
         });
     } else if let Ok(place) = places.refused.clone().try_acquire_owned() {
+        let reception = reception.clone();
         connections.spawn(async move {
             let detail = "more connections are open than this daemon takes";
             let problem = Problem::new(Trouble::TooManyConnections, detail).hint("try again later");

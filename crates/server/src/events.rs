@@ -1,107 +1,108 @@
-//! A task's log as it grows: first how the task stands, then what is written, then what comes. No gap, no repetition.
+//! Streams over HTTP: one task, all tasks, and which tasks change.
 
 use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
-use futures_util::stream;
-use ostler_engine::{Engine, LoggedEvent, News};
-use ostler_model::TaskId;
-use ostler_model::task::Partial;
+use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::api::{Change, Line};
-use crate::ids;
+use crate::api::{Change, Viewer};
 use crate::ndjson::ndjson;
-use crate::problem::Problem;
-use crate::tasks::{Office, detail};
+use crate::problem::{Problem, Trouble};
+use crate::stream::{Frame, GoesOn, Manner, Told, Wanted, answer};
+use crate::tasks::Office;
+use crate::{Caller, ids};
 
-/// Events that are read at once.
-const PAGE: usize = 256;
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct EventsQuery {
     /// The seq after which to begin.
     after: u64,
-    /// Go on when the end is reached.
+    /// Go on when the end is reached. Server-sent events always do.
     follow: bool,
+    /// Codex's own lines, too, as they come; none of them is kept.
+    wire: bool,
+    /// What the board is told, too: a browser has few connections for all its tabs, and each shall need but one.
+    board: bool,
 }
 
 pub(crate) async fn follow(
     State(office): State<Arc<Office>>,
+    caller: Caller,
+    headers: HeaderMap,
     Path(task): Path<String>,
     Query(query): Query<EventsQuery>,
 ) -> Result<Response, Problem> {
     let task = ids::task(office.engine.store(), &task).await?.id;
-    // Before anything is read: what is written from now on is either read or told.
-    let news = query.follow.then(|| office.engine.watch(&task));
-    let now = detail(&office.engine, task.as_str()).await?;
-    let reader = Reader {
-        engine: office.engine.clone(),
-        task,
-        news,
-        after: query.after,
-        ready: vec![Line::Now(Box::new(now))].into(),
-        has_more: true,
+    let manner = Manner::wanted(&headers);
+    let (presence, goes_on) = match manner {
+        Manner::Events => (Some(office.viewers.come(&task, viewer(&caller))), GoesOn::Yes),
+        Manner::Lines if query.follow => (None, GoesOn::Yes),
+        Manner::Lines => (None, GoesOn::No),
     };
+    // What a browser sends by itself when it comes back is newer than the address that it was given.
+    let after = last_event(&headers)?.unwrap_or(query.after);
+    let wanted = Wanted { after, wire: query.wire, presence, goes_on };
+    let frames = Told::begin(&office.engine, &office.relays, &task, wanted).await?;
     let closing = office.hall.closing().clone();
-    Ok(ndjson(stream::unfold(reader, Reader::next), closing))
-}
-
-struct Reader {
-    engine: Engine,
-    task: TaskId,
-    /// None if the end of the log is the end.
-    news: Option<broadcast::Receiver<News>>,
-    after: u64,
-    ready: std::collections::VecDeque<Line>,
-    /// The log may have more than was read.
-    has_more: bool,
-}
-
-impl Reader {
-    async fn next(mut self) -> Option<(Line, Self)> {
-        loop {
-            if let Some(line) = self.ready.pop_front() {
-                return Some((line, self));
-            }
-            if self.has_more {
-                self.read().await?;
-                continue;
-            }
-            match self.news.as_mut()?.recv().await {
-                Ok(News::Logged { seq }) => self.has_more = seq > self.after,
-                Ok(News::Grown(partial)) => {
-                    self.ready.push_back(Line::Grown(Partial::clone(&partial)));
-                }
-                // Too slow for text that grows: all of it at once, and the log from where it was.
-                Err(RecvError::Lagged(_)) => {
-                    self.has_more = true;
-                    let partials = self.engine.store().partials(&self.task).await.ok()?;
-                    self.ready.push_back(Line::Partials { partials });
-                }
-                Err(RecvError::Closed) => return None,
-            }
-        }
+    if manner == Manner::Lines || !query.board {
+        return Ok(answer(frames, manner, closing));
     }
+    let board = office.board.look(&office.engine).await?;
+    let board = together(board, office.viewers.everywhere()).map(|frame| frame.within("board"));
+    Ok(answer(together(frames, board), manner, closing))
+}
 
-    async fn read(&mut self) -> Option<()> {
-        let page = match self.engine.store().events(&self.task, self.after, PAGE).await {
-            Ok(page) => page,
-            Err(error) => {
-                tracing::warn!(%error, task = %self.task, "a log cannot be read on");
-                return None;
-            }
-        };
-        self.has_more = page.len() == PAGE;
-        for LoggedEvent { seq, at, event } in page {
-            self.after = seq;
-            self.ready.push_back(Line::Event { seq, at, event: Box::new(event) });
-        }
-        Some(())
+/// Two streams as one, by turns. It ends when either does, so that whoever reads it comes again for both.
+fn together(
+    one: impl Stream<Item = Frame>,
+    other: impl Stream<Item = Frame>,
+) -> impl Stream<Item = Frame> {
+    let to_its_end = stream::iter([None]);
+    let one = one.map(Some).chain(to_its_end.clone());
+    let both = stream::select(one, other.map(Some).chain(to_its_end));
+    both.take_while(|frame| std::future::ready(frame.is_some())).filter_map(std::future::ready)
+}
+
+/// All tasks at once.
+pub(crate) async fn board(
+    State(office): State<Arc<Office>>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let (manner, closing) = (Manner::wanted(&headers), office.hall.closing().clone());
+    let frames = office.board.look(&office.engine).await?;
+    if manner == Manner::Lines {
+        return Ok(answer(frames, manner, closing));
+    }
+    let presence = office.viewers.come_to_board(viewer(&caller));
+    let frames = together(frames, office.viewers.everywhere());
+    // It looks for as long as the stream is there.
+    let frames = frames.map(move |frame| {
+        let _ = &presence;
+        frame
+    });
+    Ok(answer(frames, manner, closing))
+}
+
+fn viewer(caller: &Caller) -> Viewer {
+    Viewer { name: caller.name(), surface: caller.surface().to_owned() }
+}
+
+fn last_event(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+    let Some(value) = headers.get(LAST_EVENT_ID).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let seq = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+    match seq {
+        Some(seq) => Ok(Some(seq)),
+        None => Err(Problem::new(Trouble::BadRequest, "Last-Event-ID is no number of an event")
+            .hint("send the `id` of the last frame that was seen, or leave it out")),
     }
 }
 

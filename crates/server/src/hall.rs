@@ -1,6 +1,7 @@
 //! What every route finds behind the door. The engine's handle will stand here.
 
-use std::sync::Mutex;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Mutex, OnceLock};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,27 @@ pub enum StopMode {
     Now,
 }
 
+/// Where browsers and programs reach the daemon.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listens {
+    pub address: SocketAddr,
+    pub tls: bool,
+}
+
+impl Listens {
+    /// As it stands in the address bar of a browser on this machine.
+    pub fn url(&self) -> String {
+        let Self { mut address, tls } = *self;
+        if address.ip().is_unspecified() {
+            address.set_ip(match address.ip() {
+                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        format!("{}://{address}", if tls { "https" } else { "http" })
+    }
+}
+
 /// One daemon: who it is, and whether it is about to end.
 #[derive(Debug)]
 pub struct Hall {
@@ -25,6 +47,7 @@ pub struct Hall {
     pub started_at: Timestamp,
     /// Counts the daemons of one state folder: what a smaller epoch wants to write is out of date.
     pub epoch: u64,
+    listens: OnceLock<Listens>,
     closing: CancellationToken,
     cut: CancellationToken,
     reason: Mutex<Option<String>>,
@@ -37,10 +60,21 @@ impl Hall {
             pid,
             started_at,
             epoch,
+            listens: OnceLock::new(),
             closing: CancellationToken::new(),
             cut: CancellationToken::new(),
             reason: Mutex::new(None),
         }
+    }
+
+    /// That there is a door over TCP, too. Only the first word counts.
+    pub fn listens_on(&self, listens: Listens) {
+        self.listens.get_or_init(|| listens);
+    }
+
+    /// The door over TCP, if there is one.
+    pub fn listens(&self) -> Option<&Listens> {
+        self.listens.get()
     }
 
     /// Begins the end. The first reason given is the one that is told.

@@ -2,7 +2,7 @@
 
 use ostler_engine::Store;
 use ostler_model::task::AskRecord;
-use ostler_model::{AskId, Task, TaskId};
+use ostler_model::{AskId, DeliveryId, Notification, Task, TaskId};
 use serde_json::json;
 
 use crate::problem::{Problem, Trouble};
@@ -33,7 +33,11 @@ pub(crate) async fn ask(store: &Store, typed: &str) -> Result<AskRecord, Problem
     if let Some(ask) = store.ask(&AskId::new(typed)).await? {
         return Ok(ask);
     }
+    if let Some(row) = store.host_ask(&AskId::new(typed)).await? {
+        return Ok(row.ask);
+    }
     let mut found = store.asks_by_prefix(typed, NAMED).await?;
+    found.extend(store.host_asks_by_prefix(typed, NAMED).await?.into_iter().map(|row| row.ask));
     match (found.pop(), found.is_empty()) {
         (Some(ask), true) => Ok(ask),
         (Some(ask), false) => {
@@ -46,8 +50,28 @@ pub(crate) async fn ask(store: &Store, typed: &str) -> Result<AskRecord, Problem
     }
 }
 
-/// An empty prefix would mean everything.
-fn check(typed: &str) -> Result<(), Problem> {
+pub(crate) async fn notification(store: &Store, typed: &str) -> Result<Notification, Problem> {
+    check(typed)?;
+    if let Some(found) = store.notification(&DeliveryId::new(typed)).await? {
+        return Ok(found);
+    }
+    let mut found = store.notifications_by_prefix(typed, NAMED).await?;
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(last), false) => {
+            found.push(last);
+            let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
+            Err(ambiguous("notification", typed, &ids))
+        }
+        (None, _) => {
+            Err(Problem::new(Trouble::NotFound, format!("there is no notification {typed}"))
+                .hint("`ostler notify` lists them"))
+        }
+    }
+}
+
+/// An empty prefix would mean everything, and whatever else stands in an id must be able to stand in a path.
+pub(crate) fn check(typed: &str) -> Result<(), Problem> {
     let is_fine =
         !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     match is_fine {

@@ -20,7 +20,7 @@ const LOOKER_PATIENCE: Duration = Duration::from_millis(200);
 /// Between two tries.
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
-/// A record of four short fields; more than this was not written by us.
+/// A record of short fields and a path; more than this was not written by us.
 const RECORD_LIMIT_BYTES: u64 = 4096;
 
 /// The right to be the daemon. It ends with this value, or with the process.
@@ -37,6 +37,8 @@ pub struct Claim {
     pub started_at: Timestamp,
     /// Started by a service manager.
     pub is_service: bool,
+    /// Where it is to be reached.
+    pub socket: PathBuf,
 }
 
 /// Who holds the lock.
@@ -50,6 +52,9 @@ pub struct Holder {
     /// Started by a service manager.
     #[serde(default)]
     pub is_service: bool,
+    /// Where it is to be reached; older daemons do not say so.
+    #[serde(default)]
+    pub socket: Option<PathBuf>,
 }
 
 /// What a look at the lock shows.
@@ -84,7 +89,7 @@ impl DaemonLock {
         }
     }
 
-    /// Takes the lock at the very moment in which the one who has it lets go, so that nobody sees it free in between.
+    /// Takes the lock as soon as the one who has it lets go: it is free only until the kernel has woken us.
     ///
     /// Blocks. After an error the process must end: it may still get the lock.
     pub fn take_over(path: &Path, claim: Claim, patience: Duration) -> Result<Self, LockError> {
@@ -105,9 +110,10 @@ impl DaemonLock {
             Held::By(before) => before.epoch + 1,
             Held::Free | Held::BySomebody => 1,
         };
-        let Claim { version, started_at, is_service } = claim;
+        let Claim { version, started_at, is_service, socket } = claim;
         let pid = std::process::id();
-        let holder = Holder { pid, started_at, version, epoch, is_service };
+        let socket = Some(socket);
+        let holder = Holder { pid, started_at, version, epoch, is_service, socket };
         write(&mut file, &holder).map_err(failed(path))?;
         Ok(Self { _file: file, holder })
     }
@@ -171,12 +177,14 @@ mod tests {
 
     fn claim(version: &str) -> Claim {
         let started_at = Timestamp::UNIX_EPOCH;
-        Claim { version: version.to_owned(), started_at, is_service: false }
+        let socket = PathBuf::from("/run/daemon.sock");
+        Claim { version: version.to_owned(), started_at, is_service: false, socket }
     }
 
     fn holder(version: &str, epoch: u64) -> Holder {
-        let Claim { version, started_at, is_service } = claim(version);
-        Holder { pid: std::process::id(), started_at, version, epoch, is_service }
+        let Claim { version, started_at, is_service, socket } = claim(version);
+        let (pid, socket) = (std::process::id(), Some(socket));
+        Holder { pid, started_at, version, epoch, is_service, socket }
     }
 
     #[test]

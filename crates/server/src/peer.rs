@@ -19,10 +19,11 @@ use tokio::net::UnixStream;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::account;
 use crate::caller::{Caller, Look, Standing};
 
 /// A look reads a few files of `/proc` and one record per keeper: milliseconds. A disk that hangs must not hold the caller.
-const LOOK_DEADLINE: Duration = Duration::from_secs(5);
+pub(crate) const LOOK_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The process that connected.
 #[derive(Debug)]
@@ -59,7 +60,9 @@ impl Peer {
             Ok(Err(_)) => Standing::agent("could not be looked at"),
             Err(_) => Standing::agent("could not be looked at in time"),
         };
-        Caller { uid, pid, standing }
+        let naming = spawn_blocking(move || account::name_of(uid));
+        let user = timeout(LOOK_DEADLINE, naming).await.ok().and_then(Result::ok).flatten();
+        Caller { uid, user, pid, standing, key: None, mcp: None }
     }
 
     fn standing(&self, look: &Look) -> Standing {

@@ -8,7 +8,9 @@ use crate::problem::{Problem, Trouble};
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let trouble = match &error {
-            StoreError::NoTask(_) | StoreError::NoAsk(_) => Trouble::NotFound,
+            StoreError::NoTask(_) | StoreError::NoAsk(_) | StoreError::NoNotification(_) => {
+                Trouble::NotFound
+            }
             StoreError::KeyReused { .. }
             | StoreError::TaskIdTaken(_)
             | StoreError::AskIdTaken(_) => Trouble::Conflict,
@@ -28,7 +30,11 @@ impl From<Refusal> for Problem {
                 Self::new(Trouble::BadRequest, detail).data(json!({ "problems": problems }))
             }
             Refusal::NoTask(_) => Self::new(Trouble::NotFound, detail),
-            Refusal::QueueFull { .. } => Self::new(Trouble::Unavailable, detail),
+            Refusal::QueueFull { .. }
+            | Refusal::TooManyAsks { .. }
+            | Refusal::Overloaded { .. } => Self::new(Trouble::Unavailable, detail),
+            Refusal::Busy { .. } => Self::new(Trouble::Busy, detail),
+            Refusal::AskKeyReused { .. } => Self::new(Trouble::Conflict, detail),
             Refusal::Codex(failure) => {
                 Self::new(Trouble::BadRequest, detail).hint(failure.class.advice())
             }
@@ -66,6 +72,7 @@ impl From<WorktreeError> for Problem {
             | WorktreeError::IsSubmodule { .. }
             | WorktreeError::HasSubmodules { .. }
             | WorktreeError::FolderNotCommitted { .. }
+            | WorktreeError::Programs { .. }
             | WorktreeError::InsideRepository { .. } => Self::new(Trouble::BadRequest, detail),
         }
     }
@@ -82,10 +89,11 @@ impl From<AnswerError> for Problem {
             AnswerError::Closed => Self::new(Trouble::Conflict, detail)
                 .hint("`ostler why TASK` says what became of it"),
             AnswerError::NotOffered { offers } => {
-                Self::new(Trouble::BadRequest, detail).data(json!({ "offers": offers }))
+                Self::new(Trouble::Conflict, detail).data(json!({ "offers": offers }))
             }
-            AnswerError::NoRule(_) => Self::new(Trouble::BadRequest, detail),
+            AnswerError::NoRule(_) => Self::new(Trouble::Conflict, detail),
             AnswerError::Agent(_) => Self::new(Trouble::AgentRefused, detail),
+            AnswerError::Overloaded => Self::new(Trouble::Unavailable, detail),
             AnswerError::Ending => Self::new(Trouble::Closing, detail),
             AnswerError::Store(error) => error.into(),
         }

@@ -6,12 +6,18 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use axum::{Json, Router};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::guard::{Need, guard_table};
+use crate::hall::Listens;
+use crate::mcp::mcp_table;
+use crate::page::page_table;
 use crate::problem::only_problems;
+use crate::reference::reference_table;
+use crate::table::{Routes, Row};
+use crate::tasks::task_table;
 use crate::{Caller, Given, Hall, Problem, StopMode, Trouble};
 
 /// What `GET /v1/health` answers.
@@ -21,12 +27,16 @@ pub struct Health {
     pub pid: u32,
     pub started_at: Timestamp,
     pub epoch: u64,
+    /// Where browsers and programs reach it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listens: Option<Listens>,
     /// The one who asks, as the daemon sees it.
     pub caller: Caller,
 }
 
 /// What `POST /v1/daemon/stop` takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stop {
     #[serde(default)]
     pub mode: StopMode,
@@ -39,12 +49,29 @@ pub struct Stopping {
 }
 
 /// All routes of a daemon: its own, and `more` (the tasks'). Every error is a [`Problem`].
-pub fn routes(hall: Arc<Hall>, more: impl IntoIterator<Item = Router>) -> Router {
-    let own = Router::new()
-        .route("/v1/health", get(health))
-        .route("/v1/daemon/stop", post(stop))
-        .with_state(hall);
-    more.into_iter().fold(own, Router::merge).fallback(nowhere).layer(map_response(only_problems))
+pub fn routes(hall: Arc<Hall>, more: impl IntoIterator<Item = Routes>) -> Router {
+    let own = own_table().with_state(hall).merge(reference_table()).merge(page_table());
+    let all = more.into_iter().fold(own, Routes::merge);
+    all.into_router().fallback(nowhere).layer(map_response(only_problems))
+}
+
+/// Every route of a daemon with what it needs, in the order of paths.
+pub fn table() -> Vec<Row> {
+    let tables = [
+        own_table().rows().to_vec(),
+        reference_table::<()>().rows().to_vec(),
+        page_table::<()>().rows().to_vec(),
+        guard_table().rows().to_vec(),
+        task_table().rows().to_vec(),
+        mcp_table().rows().to_vec(),
+    ];
+    let mut rows = tables.concat();
+    rows.sort();
+    rows
+}
+
+fn own_table() -> Routes<Arc<Hall>> {
+    Routes::new().get("/v1/health", Need::Read, health).post("/v1/daemon/stop", Need::Decide, stop)
 }
 
 async fn health(State(hall): State<Arc<Hall>>, caller: Caller) -> Json<Health> {
@@ -53,6 +80,7 @@ async fn health(State(hall): State<Arc<Hall>>, caller: Caller) -> Json<Health> {
         pid: hall.pid,
         started_at: hall.started_at,
         epoch: hall.epoch,
+        listens: hall.listens().cloned(),
         caller,
     })
 }
@@ -62,7 +90,6 @@ async fn stop(
     caller: Caller,
     Given(stop): Given<Stop>,
 ) -> Result<Response, Problem> {
-    caller.must_be_person("stop the daemon")?;
     hall.close(stop.mode, format!("process {} asked for it", caller.pid));
     Ok((StatusCode::ACCEPTED, Json(Stopping { pid: hall.pid })).into_response())
 }

@@ -8,9 +8,9 @@ use ostler_model::RuleId;
 use ostler_model::policy::Rule;
 
 use crate::api::RuleRemoved;
-use crate::problem::Problem;
+use crate::problem::{Problem, Trouble};
 use crate::tasks::Office;
-use crate::{Caller, Given};
+use crate::{Caller, Given, ids};
 
 pub(crate) async fn list(State(office): State<Arc<Office>>) -> Json<Vec<Rule>> {
     Json(office.engine.rules().iter().cloned().collect())
@@ -21,18 +21,22 @@ pub(crate) async fn add(
     caller: Caller,
     Given(rule): Given<Rule>,
 ) -> Result<Json<Rule>, Problem> {
-    caller.must_be_person("make a rule")?;
+    ids::check(rule.id.as_str())?;
+    // Who made it is not for the request to say.
+    let rule = Rule { made_by: caller.name(), ..rule };
     office.engine.add_rule(rule.clone()).await?;
     Ok(Json(rule))
 }
 
 pub(crate) async fn remove(
     State(office): State<Arc<Office>>,
-    caller: Caller,
     Path(rule): Path<String>,
 ) -> Result<Json<RuleRemoved>, Problem> {
-    caller.must_be_person("remove a rule")?;
     let rule = RuleId::new(rule);
+    if !office.engine.rules().iter().any(|known| known.id == rule) {
+        let problem = Problem::new(Trouble::NotFound, format!("there is no rule {rule}"));
+        return Err(problem.hint("`ostler policy ls` lists them"));
+    }
     office.engine.remove_rule(&rule).await?;
     Ok(Json(RuleRemoved { rule }))
 }

@@ -1,65 +1,180 @@
 //! Tasks over HTTP: start, list, look, send, interrupt, fork, remove.
 
-use std::sync::Arc;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 
+use axum::Json;
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
-use ostler_engine::{Cursor, Engine, Retention, StartTask, SweepReport, TaskFilter, fork_of};
+use ostler_engine::{
+    Cursor, Engine, Page, Retention, StartTask, Store, StoreError, SweepReport, TaskFilter, fork_of,
+};
+use ostler_model::notification::is_address;
 use ostler_model::task::TaskSettings;
-use ostler_model::{Event, Input, TaskState, TurnId};
+use ostler_model::thread::IfBusy;
+use ostler_model::{Input, Task, TaskId, TaskState, TurnId};
 use serde::Deserialize;
 
 use crate::api::{
-    Accepted, AppServer, ForkRequest, Receipts, Removed, SendRequest, StartAnswer, StartRequest,
-    Step, TaskDetail, TaskList, Why,
+    Accepted, AppServer, ForkRequest, Released, Removed, SendRequest, StartAnswer, StartRequest,
+    TaskDetail, TaskList,
 };
+use crate::given::Nothing;
+use crate::guard::{Need, Rights};
+use crate::idempotency::key_of;
+use crate::mcp::mcp_table;
+use crate::overview::KnownModels;
 use crate::problem::{Problem, Trouble};
-use crate::{Caller, Given, Hall, asks, events, ids, rules, worktree};
+use crate::stream::{Board, Relays, Viewers};
+use crate::table::Routes;
+use crate::{
+    Caller, Given, Hall, Standing, agents, asks, bounds, ends, events, files, history, host_asks,
+    ids, metrics, notifications, overview, rules, tool_calls, worktree,
+};
 
 /// What one page of a list has, unless more or less is asked for.
 const PAGE: usize = 50;
 const MOST_PER_PAGE: usize = 500;
 
+/// Five thousand tasks are looked through in some 50 ms.
+const SEARCHED_PAGES: usize = 10;
+
 /// What the routes of tasks work with.
 pub struct Office {
     pub engine: Engine,
     pub hall: Arc<Hall>,
-    /// What holds for a task where the request says nothing.
-    pub defaults: TaskSettings,
-    pub retention: Retention,
-    /// Whether a task works in a worktree of its own where the request says nothing.
+    usual: RwLock<Arc<Usual>>,
+    /// What tasks were given, a folder each.
+    files: PathBuf,
+    pub(crate) models: KnownModels,
+    pub(crate) relays: Relays,
+    pub(crate) board: Board,
+    pub(crate) viewers: Viewers,
+}
+
+/// What holds where a request says nothing.
+#[derive(Debug)]
+pub struct Usual {
+    pub settings: TaskSettings,
+    /// Whether a task works in a worktree of its own.
     pub worktree: bool,
+    /// Which tasks are kept when somebody removes old ones.
+    pub retention: Retention,
+    /// MCP clients that may decide: `token NAME`, or what one on the unix socket calls itself.
+    pub mcp_may_decide: Vec<String>,
+}
+
+impl Office {
+    pub fn new(engine: Engine, hall: Arc<Hall>, usual: Usual, files: PathBuf) -> Self {
+        Self {
+            engine,
+            hall,
+            usual: RwLock::new(Arc::new(usual)),
+            files,
+            models: KnownModels::default(),
+            relays: Relays::default(),
+            board: Board::default(),
+            viewers: Viewers::default(),
+        }
+    }
+
+    /// Where the files are that this task was given.
+    pub(crate) fn files_of(&self, task: &TaskId) -> PathBuf {
+        self.files.join(task.as_str())
+    }
+
+    /// Removes what retention does not keep, and what those tasks were given.
+    pub async fn sweep(&self) -> Result<SweepReport, StoreError> {
+        let report = self.engine.sweep(&self.usual().retention).await?;
+        let gone = report.too_old.iter().chain(&report.too_many).chain(&report.too_large);
+        for task in gone {
+            self.forget_files(task).await;
+        }
+        Ok(report)
+    }
+
+    async fn forget_files(&self, task: &TaskId) {
+        let folder = self.files_of(task);
+        match tokio::fs::remove_dir_all(&folder).await {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, folder = %folder.display(), "files of a removed task stay");
+            }
+            _ => {}
+        }
+    }
+
+    pub fn usual(&self) -> Arc<Usual> {
+        self.usual.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on. Tasks that were started keep what they were started with.
+    pub fn apply(&self, usual: Usual) {
+        *self.usual.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(usual);
+    }
 }
 
 /// All routes that have to do with tasks.
-pub fn task_routes(office: Arc<Office>) -> Router {
-    Router::new()
-        .route("/v1/tasks", get(list).post(start))
-        .route("/v1/tasks/{task}", get(show).delete(remove))
-        .route("/v1/tasks/{task}/send", post(send))
-        .route("/v1/tasks/{task}/interrupt", post(interrupt))
-        .route("/v1/tasks/{task}/fork", post(fork))
-        .route("/v1/tasks/{task}/events", get(events::follow))
-        .route("/v1/tasks/{task}/turns", get(turns))
-        .route("/v1/tasks/{task}/messages", get(messages))
-        .route("/v1/tasks/{task}/receipts", get(receipts))
-        .route("/v1/tasks/{task}/why", get(why))
-        .route("/v1/tasks/{task}/diff", get(worktree::diff))
-        .route("/v1/tasks/{task}/worktree/merge", post(worktree::merge))
-        .route("/v1/tasks/{task}/worktree/remove", post(worktree::remove))
-        .route("/v1/worktrees", get(worktree::list))
-        .route("/v1/changes", get(events::changes))
-        .route("/v1/asks", get(asks::list))
-        .route("/v1/asks/{ask}", get(asks::show))
-        .route("/v1/asks/{ask}/answer", post(asks::answer))
-        .route("/v1/rules", get(rules::list).post(rules::add))
-        .route("/v1/rules/{rule}", axum::routing::delete(rules::remove))
-        .route("/v1/app-servers", get(app_servers))
-        .route("/v1/gc", post(gc))
-        .with_state(office)
+pub fn task_routes(office: Arc<Office>) -> Routes {
+    task_table().merge(mcp_table()).with_state(office)
+}
+
+pub(crate) fn task_table() -> Routes<Arc<Office>> {
+    Routes::new()
+        .get("/v1/tasks", Need::Read, list)
+        .post("/v1/tasks", Need::Operate, start)
+        .get("/v1/tasks/{task}", Need::Read, show)
+        .delete("/v1/tasks/{task}", Need::OperateAsPerson, remove)
+        .post("/v1/tasks/{task}/send", Need::Operate, send)
+        .post("/v1/tasks/{task}/steer", Need::Operate, steer)
+        .post("/v1/tasks/{task}/interrupt", Need::Operate, interrupt)
+        .post("/v1/tasks/{task}/release", Need::Operate, release)
+        .post("/v1/tasks/{task}/fork", Need::Operate, fork)
+        .get("/v1/tasks/{task}/events", Need::Read, events::follow)
+        .post("/v1/tasks/{task}/tool-calls/take", Need::OperateAsPerson, tool_calls::take)
+        .post("/v1/tasks/{task}/tool-calls/finish", Need::OperateAsPerson, tool_calls::finish)
+        .get("/v1/tasks/{task}/turns", Need::Read, history::turns)
+        .get("/v1/tasks/{task}/items", Need::Read, history::items)
+        .get("/v1/tasks/{task}/messages", Need::Read, history::messages)
+        .get("/v1/tasks/{task}/receipts", Need::Read, history::receipts)
+        .get("/v1/tasks/{task}/why", Need::Read, history::why)
+        .get("/v1/tasks/{task}/notifications/preview", Need::Read, notifications::preview)
+        .get("/v1/tasks/{task}/diff", Need::Read, worktree::diff)
+        .get("/v1/tasks/{task}/files", Need::Read, files::list)
+        .upload("/v1/tasks/{task}/files", Need::Operate, files::add)
+        .get("/v1/tasks/{task}/files/{*path}", Need::Read, files::show)
+        .post("/v1/tasks/{task}/worktree/merge", Need::OperateAsPerson, worktree::merge)
+        .post("/v1/tasks/{task}/worktree/remove", Need::OperateAsPerson, worktree::remove)
+        .get("/v1/worktrees", Need::Read, worktree::list)
+        .get("/v1/ends", Need::Read, ends::list)
+        .post("/v1/ends/told", Need::Operate, ends::told)
+        .get("/v1/events", Need::Read, events::board)
+        .get("/v1/changes", Need::Read, events::changes)
+        .get("/v1/asks", Need::Read, asks::list)
+        .get("/v1/asks/{ask}", Need::Read, asks::show)
+        .post("/v1/asks/{ask}/answer", Need::DecideNoted, asks::answer)
+        .post("/v1/host-asks", Need::OperateAsPerson, host_asks::open)
+        .delete("/v1/host-asks/{ask}", Need::OperateAsPerson, host_asks::withdraw)
+        .get("/v1/host-asks/{ask}/decision", Need::Read, host_asks::decision)
+        .get("/v1/notifications", Need::Read, notifications::list)
+        .post("/v1/notifications/read", Need::OperateAsPerson, notifications::read)
+        .get("/v1/notifications/{notification}", Need::Read, notifications::show)
+        .post(
+            "/v1/notifications/{notification}/replay",
+            Need::OperateAsPerson,
+            notifications::replay,
+        )
+        .get("/v1/rules", Need::Read, rules::list)
+        .post("/v1/rules", Need::Decide, rules::add)
+        .delete("/v1/rules/{rule}", Need::Decide, rules::remove)
+        .get("/v1/app-servers", Need::Read, app_servers)
+        .get("/v1/models", Need::Read, overview::models)
+        .get("/v1/limits", Need::Read, overview::limits)
+        .get("/v1/defaults", Need::Read, overview::defaults)
+        .get("/v1/ready", Need::Open, overview::ready)
+        .get("/metrics", Need::Read, metrics::metrics)
+        .post("/v1/gc", Need::OperateAsPerson, gc)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -68,50 +183,107 @@ struct ListQuery {
     /// Words for states, separated by commas.
     state: Option<String>,
     cwd: Option<String>,
+    /// Only what the caller has started.
+    mine: bool,
+    /// Words of the title, or the start of the id.
+    q: Option<String>,
     before: Option<String>,
     limit: Option<usize>,
 }
 
 async fn list(
     State(office): State<Arc<Office>>,
+    caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<TaskList>, Problem> {
     let bad = |detail: String| Problem::new(Trouble::BadRequest, detail);
     let mut states = Vec::new();
-    for word in
-        query.state.iter().flat_map(|words| words.split(',')).filter(|word| !word.is_empty())
-    {
+    let words = query.state.as_deref().filter(|words| !words.is_empty());
+    for word in words.iter().flat_map(|words| words.split(',')) {
         let known = TaskState::ALL.map(TaskState::name).join(", ");
         let state = TaskState::from_name(word);
         states.push(state.ok_or_else(|| bad(format!("{word:?} is no state; there are {known}")))?);
     }
-    let before = query.before.as_deref().map(str::parse::<Cursor>).transpose();
+    let before = query.before.as_deref().filter(|place| !place.is_empty());
+    let before = before.map(str::parse::<Cursor>).transpose();
     let before = before.map_err(|error| bad(error.to_string()))?.unwrap_or(Cursor::FIRST);
     let limit = query.limit.unwrap_or(PAGE).clamp(1, MOST_PER_PAGE);
     let store = office.engine.store();
-    let page = store.tasks(&TaskFilter { states, cwd: query.cwd }, before, limit).await?;
+    let started_by = query.mine.then(|| caller.name());
+    let filter = TaskFilter { states, cwd: query.cwd, started_by };
+    let page = match query.q.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
+        None => store.tasks(&filter, before, limit).await?,
+        Some(words) => search(store, &filter, words, before, limit).await?,
+    };
     Ok(Json(TaskList {
-        tasks: page.tasks,
+        tasks: page.tasks.into_iter().map(Task::without_diff).collect(),
         counts: store.counts().await?,
         next: page.next.map(|cursor| cursor.to_string()),
     }))
 }
 
+/// The tasks with all of these words in their title, or whose id begins so. A bounded number is looked at; `next` goes on from there.
+async fn search(
+    store: &Store,
+    filter: &TaskFilter,
+    words: &str,
+    before: Cursor,
+    limit: usize,
+) -> Result<Page, StoreError> {
+    let lower = words.to_lowercase();
+    let fits = |task: &Task| {
+        let title = task.title.to_lowercase();
+        task.id.as_str().starts_with(words)
+            || lower.split_whitespace().all(|word| title.contains(word))
+    };
+    let (mut tasks, mut next) = (Vec::new(), Some(before));
+    for _ in 0..SEARCHED_PAGES {
+        let Some(before) = next else { break };
+        // All that fit of what was looked at are given, be it more than was asked for: the cursor stands behind them.
+        let page = store.tasks(filter, before, MOST_PER_PAGE).await?;
+        next = page.next;
+        tasks.extend(page.tasks.into_iter().filter(fits));
+        if tasks.len() >= limit {
+            break;
+        }
+    }
+    Ok(Page { tasks, next })
+}
+
 async fn start(
     State(office): State<Arc<Office>>,
-    caller: Caller,
+    rights: Rights,
+    mut caller: Caller,
+    headers: HeaderMap,
     Given(request): Given<StartRequest>,
 ) -> Result<Response, Problem> {
+    let key = request.key.clone().or(key_of(&headers)?);
     let input = request.first_input().unwrap_or_else(|| Input::text(""));
-    let settings = request.settings(&office.defaults);
+    let usual = office.usual();
+    let mut settings = request.settings(&usual.settings);
+    rights.look_at(&mut caller).await;
+    if caller.standing != Standing::Person {
+        // What it does not ask for by name it may not have itself.
+        settings.sandbox.network &= request.network.is_some();
+        settings.sandbox.writable_roots.clone_from(&request.writable_roots);
+    }
+    bounds::check(&office, &caller, &mut settings).await?;
+    if request.notify.iter().flatten().any(|target| is_address(target)) {
+        // What an agent wants told elsewhere may be what it is to keep to itself.
+        caller.must_be_person("name an address that is told")?;
+    }
+    if !request.tools.is_empty() {
+        // Who runs them must be a person's program, so who offers them is one, too.
+        caller.must_be_person("offer tools of its own")?;
+    }
     let wish = StartTask {
         settings,
         input,
         by: caller.name(),
-        key: request.key,
+        key,
         forked_from: None,
         id: None,
-        worktree: request.worktree.unwrap_or(office.worktree),
+        worktree: request.worktree.unwrap_or(usual.worktree),
     };
     begin(&office, wish).await
 }
@@ -125,11 +297,16 @@ async fn begin(office: &Office, wish: StartTask) -> Result<Response, Problem> {
 
 async fn fork(
     State(office): State<Arc<Office>>,
-    caller: Caller,
+    rights: Rights,
+    mut caller: Caller,
     Path(task): Path<String>,
+    headers: HeaderMap,
     Given(request): Given<ForkRequest>,
 ) -> Result<Response, Problem> {
+    let key = request.key.clone().or(key_of(&headers)?);
     let parent = ids::task(office.engine.store(), &task).await?;
+    rights.look_at(&mut caller).await;
+    agents::may_touch(&caller, &parent, "fork")?;
     let forked_from = fork_of(&parent, request.turn.map(TurnId::new)).ok_or_else(|| {
         Problem::new(Trouble::Conflict, "the task has not begun, so there is nothing to copy")
             .hint("wait for its first turn")
@@ -138,11 +315,12 @@ async fn fork(
     let mut settings = TaskSettings { worktree: None, ..parent.settings };
     // A thread goes on with the Codex that it was last in, or a newer one.
     settings.codex.version = parent.codex_version.or(settings.codex.version);
+    bounds::check(&office, &caller, &mut settings).await?;
     let wish = StartTask {
         settings,
         input: Input::text(request.prompt.unwrap_or_default()),
         by: caller.name(),
-        key: request.key,
+        key,
         forked_from: Some(forked_from),
         id: None,
         // Two tasks in one worktree would be in each other's way.
@@ -173,14 +351,44 @@ pub(crate) async fn detail(engine: &Engine, task: &str) -> Result<TaskDetail, Pr
 
 async fn send(
     State(office): State<Arc<Office>>,
+    rights: Rights,
     caller: Caller,
     Path(task): Path<String>,
+    headers: HeaderMap,
     Given(request): Given<SendRequest>,
 ) -> Result<Response, Problem> {
-    let task = ids::task(office.engine.store(), &task).await?.id;
+    pass_on(&office, (rights, caller), &task, &headers, request).await
+}
+
+/// Into the turn that runs, whatever the request says of a busy task.
+async fn steer(
+    State(office): State<Arc<Office>>,
+    rights: Rights,
+    caller: Caller,
+    Path(task): Path<String>,
+    headers: HeaderMap,
+    Given(request): Given<SendRequest>,
+) -> Result<Response, Problem> {
+    let request = SendRequest { if_busy: IfBusy::Steer, ..request };
+    pass_on(&office, (rights, caller), &task, &headers, request).await
+}
+
+async fn pass_on(
+    office: &Office,
+    (rights, mut caller): (Rights, Caller),
+    task: &str,
+    headers: &HeaderMap,
+    request: SendRequest,
+) -> Result<Response, Problem> {
+    let key = request.key.clone().or(key_of(headers)?);
+    let mut found = ids::task(office.engine.store(), task).await?;
+    rights.look_at(&mut caller).await;
+    agents::may_touch(&caller, &found, "speak into")?;
+    bounds::check(office, &caller, &mut found.settings).await?;
+    let task = found.id;
     let input = request.input().unwrap_or_else(|| Input::text(""));
-    let (if_busy, key) = (request.if_busy, request.key.as_deref());
-    let intent = office.engine.send(&task, input, if_busy, &caller.name(), key).await?;
+    let name = caller.name();
+    let intent = office.engine.send(&task, input, request.if_busy, &name, key.as_deref()).await?;
     Ok((StatusCode::ACCEPTED, Json(Accepted { task, intent })).into_response())
 }
 
@@ -188,76 +396,33 @@ async fn interrupt(
     State(office): State<Arc<Office>>,
     caller: Caller,
     Path(task): Path<String>,
+    Given(Nothing {}): Given<Nothing>,
 ) -> Result<Response, Problem> {
-    let task = ids::task(office.engine.store(), &task).await?.id;
+    let task = ids::task(office.engine.store(), &task).await?;
+    agents::may_touch(&caller, &task, "interrupt")?;
+    let task = task.id;
     let intent = office.engine.interrupt(&task, &caller.name()).await?;
     Ok((StatusCode::ACCEPTED, Json(Accepted { task, intent })).into_response())
 }
 
+async fn release(
+    State(office): State<Arc<Office>>,
+    Path(task): Path<String>,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<Json<Released>, Problem> {
+    let task = ids::task(office.engine.store(), &task).await?.id;
+    let is_released = office.engine.release(&task).await?;
+    Ok(Json(Released { task, is_released }))
+}
+
 async fn remove(
     State(office): State<Arc<Office>>,
-    caller: Caller,
     Path(task): Path<String>,
 ) -> Result<Json<Removed>, Problem> {
-    caller.must_be_person("remove a task")?;
     let task = ids::task(office.engine.store(), &task).await?.id;
     let worktree_kept = office.engine.remove(&task).await?;
+    office.forget_files(&task).await;
     Ok(Json(Removed { task, worktree_kept }))
-}
-
-async fn turns(
-    State(office): State<Arc<Office>>,
-    Path(task): Path<String>,
-) -> Result<Response, Problem> {
-    let store = office.engine.store();
-    let task = ids::task(store, &task).await?.id;
-    let turns = store.turns(&task).await?;
-    let turns: Vec<_> = turns
-        .into_iter()
-        .map(|row| crate::api::Turn {
-            turn: row.turn,
-            number: row.number,
-            began_at: row.began_at,
-            result: row.result.map(|result| *result),
-        })
-        .collect();
-    Ok(Json(crate::api::Turns { task, turns }).into_response())
-}
-
-async fn messages(
-    State(office): State<Arc<Office>>,
-    Path(task): Path<String>,
-) -> Result<Response, Problem> {
-    let store = office.engine.store();
-    let task = ids::task(store, &task).await?.id;
-    let messages =
-        store.messages(&task).await?.into_iter().flat_map(|turn| turn.messages).collect();
-    Ok(Json(crate::api::Messages { task, messages }).into_response())
-}
-
-async fn receipts(
-    State(office): State<Arc<Office>>,
-    Path(task): Path<String>,
-) -> Result<Json<Receipts>, Problem> {
-    let store = office.engine.store();
-    let task = ids::task(store, &task).await?.id;
-    let intents = store.intents(&task).await?;
-    Ok(Json(Receipts { task, intents }))
-}
-
-async fn why(
-    State(office): State<Arc<Office>>,
-    Path(task): Path<String>,
-) -> Result<Json<Why>, Problem> {
-    let store = office.engine.store();
-    let task = ids::task(store, &task).await?;
-    let mut steps = Vec::new();
-    for logged in store.state_events(&task.id).await? {
-        if let Event::State { from, to, cause } = logged.event {
-            steps.push(Step { seq: logged.seq, at: logged.at, from, to, cause });
-        }
-    }
-    Ok(Json(Why { task, steps }))
 }
 
 async fn app_servers(State(office): State<Arc<Office>>) -> Json<Vec<AppServer>> {
@@ -278,8 +443,7 @@ async fn app_servers(State(office): State<Arc<Office>>) -> Json<Vec<AppServer>> 
 
 async fn gc(
     State(office): State<Arc<Office>>,
-    caller: Caller,
+    Given(Nothing {}): Given<Nothing>,
 ) -> Result<Json<SweepReport>, Problem> {
-    caller.must_be_person("remove old tasks")?;
-    Ok(Json(office.engine.sweep(&office.retention).await?))
+    Ok(Json(office.sweep().await?))
 }

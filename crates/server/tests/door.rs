@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::Json;
 use futures_util::stream;
 use jiff::Timestamp;
 use ostler_server::client::{Client, ClientError, ClientSettings, Versions};
+use ostler_server::guard::Need;
 use ostler_server::heart::{Heart, Pulse};
 use ostler_server::lock::{Claim, DaemonLock};
 use ostler_server::ndjson::ndjson;
 use ostler_server::routes::{Health, routes};
+use ostler_server::table::Routes;
 use ostler_server::{
     Caller, Door, DoorError, DoorSettings, Given, Hall, Limits, Look, Problem, Standing, StopMode,
 };
@@ -74,7 +75,8 @@ impl House {
 
 fn claim() -> Claim {
     let started_at = Timestamp::UNIX_EPOCH;
-    Claim { version: "1.2.3".to_owned(), started_at, is_service: false }
+    let socket = "/run/daemon.sock".into();
+    Claim { version: "1.2.3".to_owned(), started_at, is_service: false, socket }
 }
 
 fn private_folder() -> TempDir {
@@ -88,7 +90,7 @@ fn settings(socket: &Path, version: &str) -> ClientSettings {
 }
 
 /// Routes as another room would merge them in.
-fn more(hall: &Arc<Hall>) -> Router {
+fn more(hall: &Arc<Hall>) -> Routes {
     let closing = hall.closing().clone();
     let endless = move || {
         let lines = stream::unfold(0_u64, |number| async move {
@@ -114,12 +116,12 @@ fn more(hall: &Arc<Hall>) -> Router {
         tokio::time::sleep(Duration::from_millis(300)).await;
         Json(json!("done"))
     }
-    Router::new()
-        .route("/v1/echo", post(echo))
-        .route("/v1/panics", get(panics))
-        .route("/v1/slow", get(slow))
-        .route("/v1/endless", get(endless))
-        .route("/v1/three", get(three))
+    Routes::new()
+        .post("/v1/echo", Need::Operate, echo)
+        .get("/v1/panics", Need::Read, panics)
+        .get("/v1/slow", Need::Read, slow)
+        .get("/v1/endless", Need::Read, endless)
+        .get("/v1/three", Need::Read, three)
 }
 
 fn person() -> Look {
@@ -131,6 +133,12 @@ fn problem(error: ClientError) -> Problem {
         ClientError::Problem(problem) | ClientError::Refused(problem) => *problem,
         other => panic!("{other}"),
     }
+}
+
+/// By the system's own program.
+fn whoami() -> String {
+    let output = std::process::Command::new("id").arg("-un").output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 #[tokio::test]
@@ -146,9 +154,13 @@ async fn health_says_who_serves_and_who_asks() {
         epoch: 7,
         caller: Caller {
             uid: rustix::process::geteuid().as_raw(),
+            user: Some(whoami()),
             pid: i32::try_from(pid).unwrap(),
             standing: Standing::Person,
+            key: None,
+            mcp: None,
         },
+        listens: None,
     };
     assert_eq!(house.client().await.health().await.unwrap(), expected);
     house.close(StopMode::Graceful).await;
@@ -173,7 +185,8 @@ async fn every_error_is_a_problem_document() {
         assert_eq!((problem.status(), problem.detail.as_str()), (status, detail));
     }
     // The connection has survived all of them, the panic too.
-    assert_eq!(client.post::<Value>("/v1/echo", &json!([1])).await.unwrap(), json!([1]));
+    let said = json!({ "a": [1] });
+    assert_eq!(client.post::<Value>("/v1/echo", &said).await.unwrap(), said);
     house.close(StopMode::Graceful).await;
 }
 
@@ -257,7 +270,7 @@ async fn an_agent_may_ask_for_health_but_not_stop_the_daemon() {
     assert_eq!(client.health().await.unwrap().caller.standing, agent());
     let error = client.stop(StopMode::Now).await.unwrap_err();
     let expected = format!(
-        "the daemon refuses: an agent may not stop the daemon: process {} runs below keeper 0123abcd",
+        "the daemon refuses: an agent may not do this: process {} runs below keeper 0123abcd",
         std::process::id()
     );
     assert_eq!(error.to_string(), expected);
@@ -382,6 +395,7 @@ async fn another_user_is_refused_even_where_the_files_would_let_it_in() {
         "title": "this daemon serves another user",
         "status": 403,
         "detail": "this daemon serves user 0, not user 65534",
+        "hint": "use a daemon of your own: `ostler daemon start` as your own user",
     });
     assert_eq!(serde_json::from_str::<Value>(body).unwrap(), expected);
     house.close(StopMode::Graceful).await;

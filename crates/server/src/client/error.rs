@@ -23,6 +23,9 @@ pub enum ClientError {
     Problem(Box<Problem>),
     #[error("the daemon did not answer within {} s", .0.as_secs_f32())]
     TimedOut(Duration),
+    /// The connection had ended before anything was asked, so nothing was done.
+    #[error("the daemon has closed the connection")]
+    Closed,
     /// The connection ended in the middle, or what came back makes no sense. Whether the daemon did what was asked is open.
     #[error("the talk with the daemon broke off: {0}")]
     Broken(String),
