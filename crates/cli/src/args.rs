@@ -4,8 +4,9 @@ use clap::{Parser, Subcommand};
 use serde_json::json;
 
 use crate::commands::{
-    answer, asks, attach, codex, completions, config, daemon, demo, doctor, history, keeper, list,
-    man, policy, remove, replay, run, send, serve, service, show, start, wait, worktree,
+    answer, asks, attach, chat, codex, completions, config, daemon, demo, doctor, history, keeper,
+    list, man, mcp, migrate, notify, open, policy, remove, replay, run, runtime, sandbox_exec,
+    send, serve, service, show, start, token, tools_mcp, wait, worktree,
 };
 use crate::failure::Exit;
 use crate::terminal::Output;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Demo(demo::DemoArguments),
     /// Let Codex do something, here and now
     Run(Box<run::RunArguments>),
+    /// Talk with the agent, which remembers and learns, and can let Codex do the work
+    Chat(Box<chat::ChatArguments>),
     /// Let Codex do something in the background, and never lose it
     Start(Box<start::StartArguments>),
     /// The tasks, those that need you first
@@ -63,6 +66,8 @@ pub(crate) enum Command {
     Worktree(worktree::WorktreeArguments),
     /// What a task was given to do, and the proof that it ran
     Receipts(history::TaskArgument),
+    /// Who was told what became of tasks, and what was given up
+    Notify(notify::NotifyArguments),
     /// Why a task stands where it stands
     Why(history::TaskArgument),
     /// Forget tasks
@@ -70,12 +75,24 @@ pub(crate) enum Command {
     Remove(remove::RemoveArguments),
     /// Forget what the configuration keeps no longer
     Gc(remove::SweepArguments),
+    /// Open the page in a browser, by a link that logs in once
+    Open(open::OpenArguments),
+    /// What programs show to be let in over TCP: new, ls, rm
+    Token(token::TokenArguments),
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
+    /// Who runs the turns of `ostler chat`: auto or codex_app_server
+    Runtime(runtime::RuntimeArguments),
+    /// Give Codex the MCP servers of other programs, and Ostler's own tools
+    Migrate(migrate::MigrateArguments),
     /// The settings: show, check, path
     Config(config::ConfigArguments),
     /// Look whether this machine is fit to run Codex, and say what to do if not
     Doctor(doctor::DoctorArguments),
+    /// Offer Codex to other programs: an MCP server on stdin and stdout
+    Mcp(mcp::McpArguments),
+    /// Offer the agent's own tools to Codex: an MCP server on stdin and stdout
+    ToolsMcp(tools_mcp::ToolsMcpArguments),
     /// Be the daemon, here in the foreground (for a service manager, or to watch it)
     Serve(serve::ServeArguments),
     /// The daemon in the background: start, stop, status, restart
@@ -84,6 +101,9 @@ pub(crate) enum Command {
     Service(service::ServiceArguments),
     /// The keepers: small processes that each own one codex app-server
     Keeper(keeper::KeeperArguments),
+    /// Run a command of the host agent inside its walls
+    #[command(hide = true)]
+    SandboxExec(sandbox_exec::SandboxExecArguments),
     /// Play a recorded conversation again and show its messages
     Replay(replay::ReplayArguments),
     /// Print the completions of a shell

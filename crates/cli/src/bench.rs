@@ -42,6 +42,19 @@ impl Bench {
         })
     }
 
+    /// The home that Codex is to be given: the settings say so where `CODEX_HOME` says nothing, which it is started with anyway.
+    pub(crate) fn codex_home(&self) -> Option<PathBuf> {
+        let is_named = self.environment.get("CODEX_HOME").is_some_and(|home| !home.is_empty());
+        self.config.config().codex.home.clone().filter(|_| !is_named)
+    }
+
+    /// The home that Codex has when nobody says another: where it keeps its login and its settings.
+    pub(crate) fn usual_codex_home(&self) -> Option<PathBuf> {
+        let named = self.environment.get("CODEX_HOME").filter(|home| !home.is_empty());
+        let usual = || self.home.as_ref().map(|home| home.join(".codex"));
+        named.map(PathBuf::from).or_else(|| self.codex_home()).or_else(usual)
+    }
+
     pub(crate) fn settings(&self) -> Settings {
         let codex = &self.config.config().codex;
         Settings { path: codex.path.clone(), version: codex.version.clone() }

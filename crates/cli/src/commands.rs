@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod asks;
 pub(crate) mod attach;
+pub(crate) mod chat;
 pub(crate) mod codex;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -13,15 +14,23 @@ pub(crate) mod history;
 pub(crate) mod keeper;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod mcp;
+pub(crate) mod migrate;
+pub(crate) mod notify;
+pub(crate) mod open;
 pub(crate) mod policy;
 pub(crate) mod remove;
 pub(crate) mod replay;
 pub(crate) mod run;
+pub(crate) mod runtime;
+pub(crate) mod sandbox_exec;
 pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod start;
+pub(crate) mod token;
+pub(crate) mod tools_mcp;
 pub(crate) mod wait;
 pub(crate) mod worktree;
 
@@ -41,6 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments, output),
         Command::Run(arguments) => run::run(&arguments, output),
+        Command::Chat(arguments) => chat::run(&arguments, output),
         Command::Start(arguments) => start::run(&arguments, output),
         Command::List(arguments) => list::run(&arguments, output),
         Command::Show(arguments) => show::run(&arguments, output),
@@ -54,21 +64,29 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Asks(arguments) => asks::run(&arguments, output),
         Command::Answer(arguments) => answer::run(&arguments, output),
         Command::Policy(arguments) => policy::run(&arguments, output),
+        Command::Open(arguments) => open::run(&arguments, output),
+        Command::Token(arguments) => token::run(&arguments, output),
         Command::Wait(arguments) => wait::run(&arguments, output),
         Command::Diff(arguments) => history::diff(&arguments, output),
         Command::Worktree(arguments) => worktree::run(&arguments, output),
         Command::Receipts(arguments) => history::receipts(&arguments, output),
+        Command::Notify(arguments) => notify::run(&arguments, output),
         Command::Why(arguments) => history::why(&arguments, output),
         Command::Remove(arguments) => remove::remove(&arguments, output),
         Command::Gc(arguments) => remove::sweep(&arguments, output),
         Command::Man(arguments) => man::run(&arguments, output),
+        Command::Runtime(arguments) => runtime::run(&arguments, output),
+        Command::Migrate(arguments) => migrate::run(&arguments, output),
         Command::Codex(arguments) => codex::run(arguments, output),
         Command::Config(arguments) => config::run(arguments, output),
         Command::Doctor(arguments) => doctor::run(&arguments, output),
+        Command::Mcp(arguments) => mcp::run(&arguments),
+        Command::ToolsMcp(arguments) => tools_mcp::run(&arguments, output),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Daemon(arguments) => daemon::run(&arguments, output),
         Command::Service(arguments) => service::run(&arguments, output),
         Command::Keeper(arguments) => keeper::run(arguments, output),
+        Command::SandboxExec(arguments) => sandbox_exec::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments, output),
         Command::Completions(arguments) => Ok(completions::run(&arguments, output)),
     }

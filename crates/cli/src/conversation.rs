@@ -24,6 +24,11 @@ pub(crate) fn coloured_diff(diff: &str) -> String {
     diff::coloured(diff, "update", usize::MAX)
 }
 
+/// A question as a block that stands out.
+pub(crate) fn ask_text(ask: &AskShown, extent: Extent) -> String {
+    Writer::default().ask(ask, extent)
+}
+
 /// Shows a conversation in the way this run speaks.
 #[derive(Debug)]
 pub(crate) struct Screen {

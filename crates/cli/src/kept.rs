@@ -63,19 +63,22 @@ impl Kept {
         connected.or_else(|| self.keeper.clone())
     }
 
-    /// Starts a keeper unless one was joined, and drives its app-server.
+    /// Starts a keeper unless one was joined.
+    pub(crate) async fn start(&mut self) -> Result<KeeperId, Failure> {
+        if let Some(keeper) = &self.keeper {
+            return Ok(keeper.clone());
+        }
+        let start = tokio::spawn(keeper::start(self.start.clone()));
+        let starting = self.starting.insert(AbortOnDropHandle::new(start));
+        let started = starting.await;
+        self.starting = None;
+        let record = started.map_err(|error| ended_early(&error))??;
+        Ok(self.keeper.insert(record.id).clone())
+    }
+
+    /// The same, and drives its app-server.
     pub(crate) async fn driver(&mut self) -> Result<Driver, Failure> {
-        let keeper = match &self.keeper {
-            Some(keeper) => keeper.clone(),
-            None => {
-                let start = tokio::spawn(keeper::start(self.start.clone()));
-                let starting = self.starting.insert(AbortOnDropHandle::new(start));
-                let started = starting.await;
-                self.starting = None;
-                let record = started.map_err(|error| ended_early(&error))??;
-                self.keeper.insert(record.id).clone()
-            }
-        };
+        let keeper = self.start().await?;
         let connector = KeeperConnector::new(self.start.clone(), self.settings.clone());
         let connector = Arc::new(connector.at(keeper));
         self.connector = Some(connector.clone());

@@ -34,8 +34,10 @@ pub(crate) fn start() -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn start_daemon(log: DaemonLog) -> Result<(), Failure> {
-    let targets = wanted()?.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+/// `level` is what the settings say, where the variable says nothing.
+pub(crate) fn start_daemon(log: DaemonLog, level: &str) -> Result<(), Failure> {
+    let usual = || level.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
+    let targets = wanted()?.unwrap_or_else(usual);
     match log {
         DaemonLog::Stderr => begin(targets, io::stderr),
         DaemonLog::File(path) => {

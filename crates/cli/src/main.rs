@@ -1,14 +1,18 @@
 //! The `ostler` binary: the door for people. It alone prints and reads the environment and `$HOME`.
 
+mod agent;
 mod args;
 mod asking;
 mod bench;
+mod chat;
 mod commands;
 mod conversation;
 mod daemon;
+mod durable;
 mod failure;
 mod kept;
 mod logging;
+mod overlay;
 mod places;
 mod prompt;
 mod running;

@@ -11,6 +11,9 @@ use ostler_config::Surroundings;
 
 use crate::failure::{Exit, Failure};
 
+/// The file with all conversations of the host agent, in the state folder.
+pub(crate) const CONVERSATIONS: &str = "conversations.db";
+
 /// The four folders of DESIGN §7. Nothing is created until somebody needs it.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
@@ -65,14 +68,24 @@ impl Places {
         self.runtime.join("keepers")
     }
 
-    /// Where the daemon listens.
-    pub(crate) fn daemon_socket(&self) -> PathBuf {
+    /// Where a daemon listens that says nothing else.
+    pub(crate) fn usual_daemon_socket(&self) -> PathBuf {
         self.runtime.join("daemon.sock")
+    }
+
+    /// What is said with the host agent.
+    pub(crate) fn conversations(&self) -> PathBuf {
+        self.state.join(CONVERSATIONS)
     }
 
     /// Held by the one daemon that works in this state folder.
     pub(crate) fn daemon_lock(&self) -> PathBuf {
         self.state.join("daemon.lock")
+    }
+
+    /// The folder that holds one sub-folder per task, with the files that it was given.
+    pub(crate) fn files(&self) -> PathBuf {
+        self.state.join("files")
     }
 
     /// What a daemon says that was started in the background.

@@ -9,4 +9,4 @@ pub(crate) mod table;
 pub(crate) mod time;
 pub(crate) mod words;
 
-pub(crate) use desk::{Desk, id, query};
+pub(crate) use desk::{Desk, fresh_key, id, query};

@@ -1,7 +1,9 @@
 //! Where output goes: JSON on stdout when asked for, human text otherwise; colour only on a terminal.
 
 pub(crate) mod hidden;
+pub(crate) mod keys;
 pub(crate) mod moving_line;
+pub(crate) mod raw;
 mod safe;
 pub(crate) mod typed;
 

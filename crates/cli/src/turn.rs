@@ -160,7 +160,9 @@ impl<'a> Watch<'a> {
                 let last = self.last.take().filter(|result| result.turn == *turn);
                 return last.map(End::Turn);
             }
-            (Update::InputRefused { input: refused, failure }, Some(input)) if refused == input => {
+            (Update::InputRefused { input: refused, failure, .. }, Some(input))
+                if refused == input =>
+            {
                 return Some(End::Refused(failure.clone()));
             }
             _ => {}

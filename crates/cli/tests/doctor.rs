@@ -3,6 +3,9 @@
 #[cfg(test)]
 mod doctor {
     mod broken;
+    mod extensions;
+    mod fixing;
     mod healthy;
+    mod suite;
     mod world;
 }

@@ -14,6 +14,7 @@ use ostler_server::api::AnswerRequest;
 use crate::conversation::{Screen, words};
 use crate::daemon::ReachArguments;
 use crate::failure::{Exit, Failure};
+use crate::prompt;
 use crate::running::{self, Interruption};
 use crate::tasks::{Desk, id, time};
 use crate::terminal::Output;
@@ -33,7 +34,8 @@ pub(crate) struct AnswerArguments {
     /// Why not; the model is told
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// The answer to a question, or a field of a form, by its name or its number
+    /// The answer to a question, or a field of a form, by its name or its number; `NAME=-` reads it from stdin, where no
+    /// other program sees it
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "word")]
     set: Vec<String>,
     /// How long the rule holds: 30m, 2h, 7d
@@ -84,7 +86,10 @@ async fn work(arguments: &AnswerArguments, output: Output) -> Result<ExitCode, F
     }
     let request = match arguments.word {
         Some(word) => decision::of_word(&ask, word, arguments)?,
-        None if !arguments.set.is_empty() => decision::of_values(&ask, &arguments.set)?,
+        None if !arguments.set.is_empty() => {
+            let given = interruption.or(with_stdin(&arguments.set, output)).await?;
+            decision::of_values(&ask, &given)?
+        }
         None => {
             let mut screen = Screen::new(output);
             if !(io::stdin().is_terminal() && screen.is_seen()) {
@@ -106,6 +111,22 @@ async fn work(arguments: &AnswerArguments, output: Output) -> Result<ExitCode, F
     let answered: AskRecord = interruption.or(desk.post(&path, &request)).await?;
     tell(&answered, &request, output);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is secret must not stand in a command line, which every program of the machine can read.
+async fn with_stdin(given: &[String], output: Output) -> Result<Vec<String>, Failure> {
+    let mut given = given.to_vec();
+    let mut from_stdin = given.iter_mut().filter(|pair| pair.ends_with("=-"));
+    let Some(pair) = from_stdin.next() else { return Ok(given) };
+    if from_stdin.next().is_some() {
+        return Err(Failure::new(Exit::Usage, "only one value can be read from stdin")
+            .hint("give the others as NAME=VALUE"));
+    }
+    let read = prompt::read(Some("-"), output).await?;
+    let read = read.ok_or_else(|| Failure::new(Exit::Usage, "there is nothing on stdin"))?;
+    pair.pop();
+    pair.push_str(read.text.trim_end_matches(['\r', '\n']));
+    Ok(given)
 }
 
 fn tell(answered: &AskRecord, request: &AnswerRequest, output: Output) {

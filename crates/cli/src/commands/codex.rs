@@ -1,6 +1,6 @@
 //! `ostler codex`: the Codex binaries.
 
-mod check;
+pub(crate) mod check;
 mod choose;
 mod install;
 mod list;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ostler_server::StopMode;
-use ostler_server::client::{Client, Versions};
+use ostler_server::client::{Client, ClientError, Versions};
 use ostler_server::lock::{self, Held, Holder};
 use ostler_server::routes::Health;
 use serde_json::json;
@@ -73,7 +73,7 @@ fn start(places: &Places, output: Output) -> Result<(), Failure> {
         Start::Started(health) => ("started", health),
         Start::RanAlready(health) => ("runs already", health),
     };
-    tell(places, word, health, output);
+    tell(places, word, health, output)?;
     if health.version != VERSION {
         let version = &health.version;
         output.note(&format!(
@@ -83,8 +83,8 @@ fn start(places: &Places, output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tell(places: &Places, word: &str, health: &Health, output: Output) {
-    let socket = places.daemon_socket();
+fn tell(places: &Places, word: &str, health: &Health, output: Output) -> Result<(), Failure> {
+    let socket = daemon::socket(places)?;
     output.say(&format!("daemon {word}: pid {}, {}", health.pid, socket.display()));
     output.emit(&json!({
         "did": word,
@@ -94,6 +94,7 @@ fn tell(places: &Places, word: &str, health: &Health, output: Output) {
         "socket": socket,
         "log": places.daemon_log(),
     }));
+    Ok(())
 }
 
 fn stop(places: &Places, mode: StopMode, output: Output) -> Result<(), Failure> {
@@ -129,8 +130,7 @@ fn restart(places: &Places, mode: StopMode, output: Output) -> Result<(), Failur
             "if the service manager started it, `ostler service install` points it to this program",
         ));
     }
-    tell(places, "started", &health, output);
-    Ok(())
+    tell(places, "started", &health, output)
 }
 
 async fn status(places: &Places, output: Output) -> Result<ExitCode, Failure> {
@@ -147,13 +147,10 @@ async fn status(places: &Places, output: Output) -> Result<ExitCode, Failure> {
         output.emit(&json!({ "running": false }));
         return Ok(ExitCode::from(Exit::DaemonUnreachable as u8));
     };
-    let asked = async {
-        let settings = daemon::client_settings(places, Versions::Any);
-        Client::connect(settings).await?.health().await
-    };
+    let settings = daemon::client_settings(places, Versions::Any)?;
+    let asked = async { Client::connect(settings).await?.health().await };
     let answer = asked.await;
-    let answers = answer.is_ok();
-    show(places, &holder, answers, output);
+    show(places, &holder, answer.as_ref().ok(), output);
     match answer {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(error) => {
@@ -163,9 +160,10 @@ async fn status(places: &Places, output: Output) -> Result<ExitCode, Failure> {
     }
 }
 
-fn show(places: &Places, holder: &Holder, answers: bool, output: Output) {
-    let Holder { pid, started_at, version, epoch, is_service } = holder;
-    let (socket, log) = (places.daemon_socket(), places.daemon_log());
+fn show(places: &Places, holder: &Holder, health: Option<&Health>, output: Output) {
+    let Holder { pid, started_at, version, epoch, is_service, socket } = holder;
+    let socket = socket.clone().unwrap_or_else(|| places.usual_daemon_socket());
+    let log = places.daemon_log();
     let by = if *is_service { "the service manager" } else { "`ostler daemon start` or by hand" };
     output.say(&format!(
         "daemon    pid {pid}, ostler {version}, epoch {epoch}\n\
@@ -175,9 +173,14 @@ fn show(places: &Places, holder: &Holder, answers: bool, output: Output) {
         socket.display(),
         if *is_service { "journalctl --user -u ostler".into() } else { log.display().to_string() },
     ));
+    let listens = health.and_then(|health| health.listens.as_ref());
+    if let Some(listens) = listens {
+        output.say(&format!("page      {}; `ostler open` logs in", listens.url()));
+    }
     output.emit(&json!({
         "running": true,
-        "answers": answers,
+        "answers": health.is_some(),
+        "listens": listens,
         "pid": pid,
         "version": version,
         "started_at": started_at,
@@ -191,7 +194,13 @@ fn show(places: &Places, holder: &Holder, answers: bool, output: Output) {
 fn ping(places: &Places, arguments: &ReachArguments, output: Output) -> Result<(), Failure> {
     let health = block_on(async {
         let mut client = daemon::reach(places, arguments).await?;
-        Ok(client.health().await?)
+        match client.health().await {
+            // It ended before it was asked, so another one answers as well.
+            Err(ClientError::Closed) => {
+                Ok(daemon::reach_again(places, arguments).await?.health().await?)
+            }
+            health => Ok(health?),
+        }
     })?;
     output
         .say(&format!("daemon {}: ostler {}, epoch {}", health.pid, health.version, health.epoch));

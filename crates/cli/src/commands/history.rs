@@ -9,6 +9,7 @@ use ostler_model::task::IntentState;
 use ostler_server::api::{Receipts, Turn, Turns, Why};
 use serde_json::json;
 
+use super::notify;
 use crate::conversation;
 use crate::daemon::ReachArguments;
 use crate::failure::Failure;
@@ -89,6 +90,9 @@ pub(crate) fn receipts(arguments: &TaskArgument, output: Output) -> Result<ExitC
             })
             .collect();
         output.say_styled(&table(&["WHEN", "WISH", "WHAT BECAME OF IT", ""], &rows));
+        if !receipts.notifications.is_empty() {
+            output.say_styled(&format!("\n{}", notify::rows(&receipts.notifications)));
+        }
         Ok(ExitCode::SUCCESS)
     })
 }

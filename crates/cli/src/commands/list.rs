@@ -6,11 +6,11 @@ use std::time::Duration;
 use anstyle::Style;
 use clap::Args;
 use ostler_model::{Task, TaskState};
-use ostler_server::api::{Change, TaskList};
+use ostler_server::api::{Change, NotificationList, TaskList};
 use tokio::time::{sleep, timeout};
 
 use crate::daemon::ReachArguments;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::prompt::existing;
 use crate::running::block_on;
 use crate::tasks::table::{Cell, table};
@@ -66,6 +66,9 @@ pub(crate) fn run(arguments: &ListArguments, output: Output) -> Result<ExitCode,
                 let list = read(&mut desk, arguments).await?;
                 output.emit(&list);
                 show(&list, arguments, output);
+                if !output.is_json() {
+                    tell_unread(&mut desk).await?;
+                }
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -95,11 +98,20 @@ async fn read(desk: &mut Desk<'_>, arguments: &ListArguments) -> Result<TaskList
         list.tasks.sort_by_key(rank);
         return Ok(list);
     }
-    let (over, at_work): (Vec<TaskState>, Vec<TaskState>) =
+    let (over, open): (Vec<TaskState>, Vec<TaskState>) =
         TaskState::ALL.into_iter().partition(|state| state.is_over());
-    let mut list: TaskList = desk.get(&page(&at_work, MOST)).await?;
-    let ended: TaskList = desk.get(&page(&over, OVER)).await?;
-    list.tasks.extend(ended.tasks);
+    // Those that wait for their time have a page of their own, or many of them would push off what works or needs somebody.
+    let (queued, begun): (Vec<TaskState>, Vec<TaskState>) =
+        open.into_iter().partition(|state| *state == TaskState::Queued);
+    let mut list: TaskList = desk.get(&page(&queued, MOST)).await?;
+    for (states, limit) in [(&begun, MOST), (&over, OVER)] {
+        let more: TaskList = desk.get(&page(states, limit)).await?;
+        list.tasks.extend(more.tasks);
+    }
+    // One that moved from one page to the next in between is on both.
+    list.tasks
+        .sort_by(|one, other| (&one.id, -one.updated_at).cmp(&(&other.id, -other.updated_at)));
+    list.tasks.dedup_by(|one, other| one.id == other.id);
     list.tasks.sort_by_key(rank);
     Ok(list)
 }
@@ -118,6 +130,17 @@ fn rank(task: &Task) -> (u8, i64) {
 
 fn show(list: &TaskList, arguments: &ListArguments, output: Output) {
     output.say_styled(&text(list, arguments, time::now()));
+}
+
+/// What tasks told whoever looks here.
+async fn tell_unread(desk: &mut Desk<'_>) -> Result<(), Failure> {
+    let list: NotificationList = desk.get("/v1/notifications?unread=true&limit=1").await?;
+    match list.unread {
+        0 => {}
+        1 => desk.output.say("1 notification is new: ostler notify"),
+        many => desk.output.say(&format!("{many} notifications are new: ostler notify")),
+    }
+    Ok(())
 }
 
 fn text(list: &TaskList, arguments: &ListArguments, now: i64) -> String {
@@ -171,7 +194,7 @@ fn fitting(text: &str, height: Option<usize>) -> String {
 
 async fn watch(desk: &mut Desk<'_>, arguments: &ListArguments) -> Result<(), Failure> {
     let mut changes = desk.lines("/v1/changes").await?;
-    let mut drawn = 0;
+    let (mut drawn, mut breaks) = (0, 0);
     loop {
         let list = read(desk, arguments).await?;
         desk.output.emit(&list);
@@ -190,10 +213,12 @@ async fn watch(desk: &mut Desk<'_>, arguments: &ListArguments) -> Result<(), Fai
                 Err(_) => continue,
             },
         };
-        if change?.is_none() {
-            return Err(Failure::new(Exit::DaemonUnreachable, "the daemon has ended")
-                .hint("`ostler daemon start` starts it again; tasks go on meanwhile"));
-        }
         sleep(SETTLE).await;
+        if !matches!(change, Ok(Some(_))) {
+            breaks += 1;
+            changes = desk.after_a_break(breaks).await?.lines("/v1/changes").await?;
+            continue;
+        }
+        breaks = 0;
     }
 }

@@ -86,10 +86,6 @@ fn text(report: &SweepReport) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, why)| format!("{count} tasks removed ({why})"))
         .collect();
-    let wire = match report.wire_removed.len() {
-        0 => String::new(),
-        count => format!("; {count} tasks without their raw lines now"),
-    };
     let saved = report.bytes_before.saturating_sub(report.bytes_after) / 1024;
-    format!("{}{wire}; {saved} KiB free", removed.join(", "))
+    format!("{}; {saved} KiB free", removed.join(", "))
 }

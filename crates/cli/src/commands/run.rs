@@ -51,6 +51,7 @@ async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failu
     places::private_folder(&root)?;
     let log = arguments.wire_log.as_ref().map(WireLogSettings::in_folder).map(WireLog::start);
     let log = log.transpose().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+    let home = order.remembered.as_ref().and_then(|it| it.codex_home.clone());
     let start = StartKeeper {
         root,
         program: own_program()?,
@@ -58,7 +59,7 @@ async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failu
         codex_version: Some(version),
         environment: places::environment(),
         environment_rule: EnvironmentRule {
-            codex_home: order.remembered.as_ref().and_then(|it| it.codex_home.clone()),
+            codex_home: home.or_else(|| bench.codex_home()),
             ..EnvironmentRule::default()
         },
         purpose: None,

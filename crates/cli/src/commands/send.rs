@@ -11,13 +11,13 @@ use ostler_server::api::{Accepted, ForkRequest, SendRequest, StartAnswer};
 
 use super::attach::{self, Manner};
 use super::run::Busy;
-use super::start::tell_started;
+use super::start::{as_first, tell_started};
 use super::wait;
 use crate::daemon::ReachArguments;
 use crate::failure::{Exit, Failure};
 use crate::prompt::{self, existing};
 use crate::running::block_on;
-use crate::tasks::{Desk, id};
+use crate::tasks::{Desk, fresh_key, id};
 use crate::terminal::{Output, tell};
 
 /// What all of them take: the task, and what to do afterwards.
@@ -165,11 +165,12 @@ pub(crate) fn fork(arguments: &ForkArguments, output: Output) -> Result<ExitCode
         let request = ForkRequest {
             prompt: Some(prompt),
             turn: arguments.turn.clone(),
-            key: arguments.key.clone(),
+            key: arguments.key.clone().or_else(|| Some(fresh_key())),
         };
         let mut desk = Desk::open(output, &target.reach).await?;
-        desk.post(&format!("/v1/tasks/{}/fork", id(&target.task)?), &request).await
+        desk.post_keyed(&format!("/v1/tasks/{}/fork", id(&target.task)?), &request).await
     })?;
+    let answer = as_first(answer, arguments.key.as_deref());
     let task = answer.task.id.as_str();
     if target.attach {
         return attach::follow(task, Manner::default(), &target.reach, output);
@@ -190,9 +191,10 @@ fn submit(
     request: impl Future<Output = Result<SendRequest, Failure>>,
 ) -> Result<ExitCode, Failure> {
     let accepted: Accepted = block_on(async {
-        let request = request.await?;
+        let mut request = request.await?;
+        request.key.get_or_insert_with(fresh_key);
         let mut desk = Desk::open(output, &target.reach).await?;
-        desk.post(&format!("/v1/tasks/{}/send", id(&target.task)?), &request).await
+        desk.post_keyed(&format!("/v1/tasks/{}/send", id(&target.task)?), &request).await
     })?;
     let task = accepted.task.as_str();
     if target.attach {

@@ -1,10 +1,15 @@
 //! `ostler serve`: the daemon itself, from its lock to its last word.
 
+mod difference;
 mod engine_settings;
+mod notify_settings;
 mod signals;
 mod tasks;
 
-use std::path::Path;
+pub(crate) use engine_settings::{own_server, task_defaults};
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +17,16 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 use ostler_codex::keeper::{self, Above};
+use ostler_config::settings::Server;
 use ostler_server::activation;
+use ostler_server::guard::{Guard, GuardSettings, Hosts, Unseen, guard_routes};
 use ostler_server::heart::{Heart, Pulse};
 use ostler_server::lock::{Claim, DaemonLock};
 use ostler_server::routes::routes;
-use ostler_server::{Door, DoorSettings, Hall, Limits, Look, Standing, StopMode, task_routes};
+use ostler_server::tcp::{TcpDoor, TcpSettings, TlsFiles};
+use ostler_server::{
+    Door, DoorSettings, Hall, Limits, Listens, Look, Standing, StopMode, task_routes,
+};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -28,8 +38,9 @@ use crate::running::daemon_runtime;
 use crate::settings::ConfigFile;
 use crate::supervisor::Supervisor;
 use crate::terminal::tell;
+use difference::Difference;
 use signals::{Request, Signals};
-use tasks::Tasks;
+use tasks::{Minded, Tasks};
 
 /// Each loop goes round so often that one missed round is no alarm yet, and the manager hears of it in time: twice per
 /// watchdog period, as `sd_watchdog_enabled(3)` advises.
@@ -47,6 +58,27 @@ pub(crate) struct ServeArguments {
     /// Wait for the daemon that runs to end, and take its place
     #[arg(long, hide = true)]
     successor: bool,
+    /// Also listen on TCP, for browsers and programs; `[server] listen` in the configuration does the same
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// The certificate, as PEM; an address that other machines reach needs one
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// The key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+}
+
+impl ServeArguments {
+    /// What was typed, or else what the configuration says.
+    fn tcp(&self, config: &Server) -> Option<TcpSettings> {
+        let files = |certificate: &Option<PathBuf>, key: &Option<PathBuf>| {
+            Some(TlsFiles::new(certificate.clone()?, key.clone()?))
+        };
+        let tls = files(&self.tls_certificate, &self.tls_key)
+            .or_else(|| files(&config.tls_certificate, &config.tls_key));
+        self.listen.or(config.listen).map(|address| TcpSettings { address, tls })
+    }
 }
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
@@ -62,36 +94,47 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     } else {
         DaemonLog::Stderr
     };
-    logging::start_daemon(log)?;
+    let config = ConfigFile::load(&places);
+    let level = config.as_ref().map_or("info", |file| file.config().daemon.log.as_str());
+    logging::start_daemon(log, level)?;
     refuse_agents(&places, "run the daemon")?;
-    let served = daemon_runtime()?.block_on(serve(arguments, places));
+    // Before anything is opened: a file with faults is no file to run on.
+    let served =
+        config.and_then(|config| daemon_runtime()?.block_on(serve(arguments, places, config)));
     if let Err(failure) = &served {
         tracing::error!("{}", failure.message);
     }
     served.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve(arguments: &ServeArguments, places: Places) -> Result<(), Failure> {
+async fn serve(
+    arguments: &ServeArguments,
+    places: Places,
+    config: ConfigFile,
+) -> Result<(), Failure> {
     // From here on no signal ends the process any more.
     let signals = Signals::listen()?;
-    // Before anything is opened: a file with faults is no file to run on.
-    let config = ConfigFile::load(&places)?;
     let environment = places::environment();
     let supervisor = Supervisor::find(&environment);
     let inherited = activation::inherited(&environment)?;
     let started_at = Timestamp::now();
     let is_service = supervisor.is_there();
-    let claim = Claim { version: VERSION.to_owned(), started_at, is_service };
+    let settings = match inherited {
+        Some(socket) => DoorSettings::Inherited(socket),
+        None => DoorSettings::Path(config.config().daemon.socket.clone()),
+    };
+    let socket = settings.path()?;
+    if let DoorSettings::Path(path) = &settings {
+        places::private_folder(path.parent().unwrap_or(&places.runtime))?;
+    }
+    let claim = Claim { version: VERSION.to_owned(), started_at, is_service, socket };
     let lock = if arguments.successor {
         DaemonLock::take_over(&places.daemon_lock(), claim, SUCCESSOR_PATIENCE)?
     } else {
         DaemonLock::take(&places.daemon_lock(), claim)?
     };
-    let settings = match inherited {
-        Some(socket) => DoorSettings::Inherited(socket),
-        None => DoorSettings::Path(places.daemon_socket()),
-    };
     let door = Door::open(settings, Limits::default(), &lock)?;
+    let tcp = arguments.tcp(&config.config().server).map(|tcp| TcpDoor::open(&tcp)).transpose()?;
     let holder = lock.holder();
     let hall = Arc::new(Hall::new(VERSION, holder.pid, started_at, holder.epoch));
     let heart = Heart::new(match supervisor.watchdog() {
@@ -99,19 +142,34 @@ async fn serve(arguments: &ServeArguments, places: Places) -> Result<(), Failure
         None => Pulse::Never,
     });
     let (tasks, engine) = Tasks::take_up(&places, &config).await?;
-    let router = routes(hall.clone(), [task_routes(tasks.office(&hall))]);
-    let tasks = tasks.mind(engine, &hall);
-    let status = format!("listens on {}", door.path().display());
+    let office = tasks.office(&places, &config, &hall);
+    let look = look(&places.keepers());
+    let settings = guard_settings(tcp.as_ref(), &config.config().server);
+    let store = office.engine.store().clone();
+    let guard = Arc::new(Guard::open(settings, store, look.clone()).await?);
+    let more = [task_routes(office.clone()), guard_routes(guard.clone(), hall.clone())];
+    let router = routes(hall.clone(), more);
+    let tasks = tasks.mind(engine, office, heart.part("dispatcher"));
+    let mut status = format!("listens on {}", door.path().display());
+    let door = match tcp {
+        None => door,
+        Some(tcp) => {
+            let listens = Listens { address: tcp.address(), tls: tcp.speaks_tls() };
+            status = format!("{status} and {}", listens.url());
+            hall.listens_on(listens);
+            door.with_tcp(tcp, guard)
+        }
+    };
     tracing::info!(
         pid = holder.pid,
         epoch = holder.epoch,
         version = VERSION,
         "the daemon {status}"
     );
-    let look = look(&places.keepers());
     let serving = tokio::spawn(door.serve(router, hall.clone(), look, heart.part("door")));
     supervisor.ready(&status);
-    let served = Watch { signals, supervisor, heart, hall, places }.over(serving).await;
+    let watch = Watch { signals, supervisor, heart, hall, places, config, tasks: &tasks };
+    let served = watch.over(serving).await;
     // Nobody asks for anything any more; what runs is written down.
     let ended = tasks.end().await;
     tracing::info!("the daemon has ended; keepers live on");
@@ -120,24 +178,34 @@ async fn serve(arguments: &ServeArguments, places: Places) -> Result<(), Failure
     served.and(ended)
 }
 
+fn guard_settings(tcp: Option<&TcpDoor>, config: &Server) -> GuardSettings {
+    let hosts = tcp.map(|tcp| Hosts::of(tcp.address(), tcp.speaks_tls(), &config.hosts));
+    let unseen = if config.unseen_may_decide { Unseen::IsAPerson } else { Unseen::IsAnAgent };
+    GuardSettings { hosts: hosts.unwrap_or_default(), unseen }
+}
+
 fn look(keepers: &Path) -> Look {
     let keepers = keepers.to_owned();
     Arc::new(move |pid| match keeper::above(&keepers, pid) {
         Above::Nothing => Standing::Person,
+        Above::Keeper(id) => Standing::below(id.as_str(), Above::Keeper(id.clone()).to_string()),
         above => Standing::agent(above.to_string()),
     })
 }
 
 /// Minds signals, and tells the service manager how we are.
-struct Watch {
+struct Watch<'a> {
     signals: Signals,
     supervisor: Supervisor,
     heart: Heart,
     hall: Arc<Hall>,
     places: Places,
+    /// As it holds now.
+    config: ConfigFile,
+    tasks: &'a Minded,
 }
 
-impl Watch {
+impl Watch<'_> {
     /// Until the door is closed and everybody has left.
     async fn over(mut self, mut serving: JoinHandle<()>) -> Result<(), Failure> {
         let is_watched = self.supervisor.watchdog().is_some();
@@ -163,7 +231,7 @@ impl Watch {
                 request = self.signals.next() => match request {
                     Request::End(signal) if is_closing => self.hall.close(StopMode::Now, signal),
                     Request::End(signal) => self.hall.close(StopMode::Graceful, signal),
-                    Request::Reload => self.reload(),
+                    Request::Reload => self.reload().await,
                 },
                 _ = told.tick(), if is_watched => self.tell(is_closing),
             }
@@ -181,13 +249,24 @@ impl Watch {
     }
 
     /// Settings that cannot be read leave the old ones in place.
-    fn reload(&self) {
+    async fn reload(&mut self) {
         self.supervisor.reloading();
-        let status = match ConfigFile::load(&self.places) {
-            Ok(_) => "settings read again".to_owned(),
+        let applied = async {
+            let config = ConfigFile::load(&self.places)?;
+            self.tasks.apply(&self.places, &config).await?;
+            Ok::<ConfigFile, Failure>(config)
+        };
+        let status = match applied.await {
+            Ok(config) => {
+                let difference = Difference::between(&self.config.reading, &config.reading);
+                self.config = config;
+                difference.to_string()
+            }
             Err(failure) => {
-                tracing::error!("{}", failure.message);
-                format!("settings not read: {}", failure.message)
+                let message = failure.message;
+                tracing::error!("the settings stay as they were: {message}");
+                // A status is one line.
+                format!("settings not read: {}", message.lines().next().unwrap_or_default())
             }
         };
         tracing::info!("{status}");

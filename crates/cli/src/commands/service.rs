@@ -16,6 +16,7 @@ use crate::daemon::refuse_agents;
 use crate::failure::{Exit, Failure};
 use crate::places::{self, Places};
 use crate::running::own_program;
+use crate::settings::ConfigFile;
 use crate::terminal::Output;
 use units::{MARK, SERVICE, SOCKET, Unit, units};
 
@@ -58,10 +59,13 @@ pub(crate) fn run(arguments: &ServiceArguments, output: Output) -> Result<ExitCo
     match &arguments.command {
         ServiceCommand::Install(arguments) => {
             let carried = CARRIED.iter().filter_map(|name| Some((*name, places::variable(name)?)));
-            let units = units(&own_program()?, &places.daemon_socket(), carried)?;
+            let config = ConfigFile::load(&places)?;
+            let units = units(&own_program()?, &config.config().daemon, carried)?;
             if arguments.print {
                 show(&folder, &units, output);
             } else {
+                let socket = &config.config().daemon.socket;
+                places::private_folder(socket.parent().unwrap_or(&places.runtime))?;
                 install(&places, &folder, &units, output)?;
             }
         }

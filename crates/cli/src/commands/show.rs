@@ -83,7 +83,7 @@ fn write(out: &mut String, detail: &TaskDetail, now: i64) -> std::fmt::Result {
     }
     for ask in &detail.asks {
         let yellow = words::style(ostler_model::TaskState::WaitingForApproval);
-        let asked = words::asked(&ask.content.kind);
+        let asked = ask.content.kind.summary();
         writeln!(out, "\n{yellow}▌{yellow:#} {bold}{}{bold:#}", safe(&asked))?;
         writeln!(out, "{yellow}▌{yellow:#} answer it with `ostler answer {}`", ask.id)?;
     }

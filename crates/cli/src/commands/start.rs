@@ -13,7 +13,7 @@ use super::wait;
 use crate::daemon::ReachArguments;
 use crate::failure::Failure;
 use crate::running::block_on;
-use crate::tasks::{Desk, words};
+use crate::tasks::{Desk, fresh_key, words};
 use crate::terminal::{Output, tell};
 pub(crate) use arguments::TaskArguments;
 
@@ -41,10 +41,12 @@ pub(crate) struct StartArguments {
 pub(crate) fn run(arguments: &StartArguments, output: Output) -> Result<ExitCode, Failure> {
     let answer = block_on(async {
         let request = arguments.task.request(output).await?;
-        let request = StartRequest { key: arguments.key.clone(), ..request };
+        let key = arguments.key.clone().or_else(|| Some(fresh_key()));
+        let request = StartRequest { key, ..request };
         let mut desk = Desk::open(output, &arguments.reach).await?;
-        desk.post::<StartAnswer>("/v1/tasks", &request).await
+        desk.post_keyed("/v1/tasks", &request).await
     })?;
+    let answer = as_first(answer, arguments.key.as_deref());
     let id = answer.task.id.as_str();
     if arguments.attach {
         return attach::follow(id, Manner::default(), &arguments.reach, output);
@@ -57,6 +59,11 @@ pub(crate) fn run(arguments: &StartArguments, output: Output) -> Result<ExitCode
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// A key of our own is known only because we had to ask twice; to the person it is the first time.
+pub(super) fn as_first(answer: StartAnswer, key: Option<&str>) -> StartAnswer {
+    StartAnswer { known: answer.known && key.is_some(), ..answer }
 }
 
 /// The id alone on stdout, so that a script can take it; the rest is for people.

@@ -6,9 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use ostler_model::task::{Intent, Wish};
 use ostler_model::{Task, TaskId};
-use ostler_server::api::{Change, TaskDetail};
+use ostler_server::api::Change;
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -18,9 +17,6 @@ use crate::running::block_on;
 use crate::tasks::{Desk, ending, time, words};
 use crate::terminal::moving_line::{moving_line, style};
 use crate::terminal::{Output, safe};
-
-/// A daemon that ends each time it is started is not waited for.
-const REACHED_AGAIN: u32 = 5;
 
 /// Between the wish of somebody and what it does to the task are some commits, and sometimes Codex.
 const SETTLING: Duration = Duration::from_millis(100);
@@ -132,7 +128,7 @@ async fn wait(
             let mut is_settling = false;
             for (at, id) in ids.iter().enumerate() {
                 let detail = desk.detail(id.as_str()).await?;
-                let is_about_to_move = is_about_to_move(&detail);
+                let is_about_to_move = detail.is_about_to_move();
                 let task = detail.task;
                 if let Some(bar) = bar.as_ref().filter(|_| ids.len() == 1) {
                     bar.set_message(format!("{}: {}", words::state(task.state), safe(&task.title)));
@@ -164,21 +160,8 @@ async fn wait(
             breaks = 0;
         }
         breaks += 1;
-        if breaks > REACHED_AGAIN {
-            return Err(Failure::new(Exit::DaemonUnreachable, "the daemon ends again and again")
-                .hint("`ostler daemon status` shows where its log is"));
-        }
-        desk.reopen().await?;
+        desk.after_a_break(breaks).await?;
     }
-}
-
-/// Whether somebody has already done what moves the task on: sent more to one that is over, answered or interrupted one
-/// that waits. What only stands in line behind an open ask does not move it.
-fn is_about_to_move(detail: &TaskDetail) -> bool {
-    let state = detail.task.state;
-    let moves = |intent: &Intent| state.is_over() || !matches!(intent.wish, Wish::Send { .. });
-    let is_answered = state.waits_for_a_person() && detail.asks.is_empty();
-    is_answered || detail.intents.iter().any(moves)
 }
 
 /// Waits until one of these has changed; false if the daemon has gone.

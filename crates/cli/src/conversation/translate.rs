@@ -3,7 +3,7 @@
 mod ask;
 mod item;
 
-pub(crate) use ask::ask;
+pub(crate) use ask::{agents_ask, ask};
 
 use ostler_codex::thread::{Agent, Notice, ThreadUpdate, Told};
 use ostler_model::thread::{AskEnd, DeltaKind, StrayReason, Update};
@@ -139,7 +139,7 @@ fn warning(text: &str) -> Shown {
 pub(crate) fn turn(result: &TurnResult) -> TurnShown {
     let (status, interrupted_by, error) = match &result.end {
         TurnEnd::Completed => ("completed", None, None),
-        TurnEnd::Interrupted { by } => ("interrupted", Some(words::interrupter(by)), None),
+        TurnEnd::Interrupted { by } => ("interrupted", Some(by.describe()), None),
         TurnEnd::Failed { failure } => ("failed", None, Some(error(failure))),
     };
     TurnShown {

@@ -1,11 +1,11 @@
 //! Our words for what the model room knows, the same in text and in JSON.
 
+use ostler_model::Decision;
 use ostler_model::ask::FileChangeKind;
 use ostler_model::decision::{GrantHolds, Remember};
 use ostler_model::item::{ItemEnd, MessagePhase, Outcome, ToolCall, ToolPlace};
 use ostler_model::plan::PlanStatus;
 use ostler_model::thread::{AskEnd, DecisionRefusal, Finding, SeenState, Withdrawal};
-use ostler_model::{Decision, Interrupter};
 
 pub(crate) fn outcome(outcome: &Outcome) -> &str {
     match outcome {
@@ -111,15 +111,6 @@ pub(crate) fn ask_end(how: &AskEnd) -> String {
         AskEnd::Refused => "refused: this version of ostler cannot answer it".to_owned(),
         AskEnd::Served => "served".to_owned(),
         AskEnd::Lost { reason } => format!("the answer was lost: {reason}"),
-    }
-}
-
-pub(crate) fn interrupter(by: &Interrupter) -> String {
-    match by {
-        Interrupter::Caller { name } => name.clone(),
-        Interrupter::Decision { by } => format!("the answer of {by}"),
-        Interrupter::Stall => "ostler, because it stood still".to_owned(),
-        Interrupter::Codex => "Codex or another client".to_owned(),
     }
 }
 

@@ -47,8 +47,8 @@ pub(crate) async fn stop(places: &Places, mode: StopMode) -> Result<End, Failure
     };
     // It holds the lock now, so this is the process that is meant.
     let process = i32::try_from(holder.pid).ok().and_then(ProcessIdentity::of);
+    let settings = client_settings(places, Versions::Any)?;
     let asked = async {
-        let settings = client_settings(places, Versions::Any);
         let settings = ClientSettings { deadline: ASK_DEADLINE, ..settings };
         let mut client = Client::connect(settings).await?;
         client.stop(mode).await

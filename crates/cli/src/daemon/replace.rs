@@ -1,7 +1,7 @@
 //! Replacing the daemon while turns run: the upgrade.
 //!
-//! The new one is started first and waits for the lock, which passes from one to the other without being free in between. So
-//! whoever finds nobody at the door sees by the lock that a daemon is about to open it.
+//! The new one is started first and waits for the lock, which passes from one to the other and is free only for the blink in which
+//! the kernel wakes who waits. So whoever finds nobody at the door sees by the lock that a daemon is about to open it.
 
 use std::fs;
 use std::time::Duration;

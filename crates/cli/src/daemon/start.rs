@@ -29,8 +29,12 @@ const FIRST_STAGE_DEADLINE: Duration = Duration::from_secs(10);
 /// From the end of one daemon to the lock of the next one: two processes are started in between.
 const BETWEEN_TWO: Duration = Duration::from_secs(2);
 
+/// A process that is woken runs within microseconds, or tens of milliseconds on a machine whose cores are all busy. Whoever must
+/// not start a daemon and finds none is told so this much later.
+const PASSED_ON_WITHIN: Duration = Duration::from_millis(200);
+
 /// Between two looks whether it answers.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// One may lose the race against a daemon that ends again at once. Two that end are no accident.
 const TRIES: u32 = 2;
@@ -148,12 +152,27 @@ pub(super) fn is_held(places: &Places) -> Result<bool, Failure> {
     Ok(lock::look(&places.daemon_lock())? != Held::Free)
 }
 
+/// The same, for a lock that is just being passed on: the kernel sets it free and wakes who waits for it, so that whoever looks
+/// before that one runs sees it free.
+pub(super) async fn is_held_or_passed_on(places: &Places) -> Result<bool, Failure> {
+    let until = Instant::now() + PASSED_ON_WITHIN;
+    loop {
+        if is_held(places)? {
+            return Ok(true);
+        }
+        if Instant::now() >= until {
+            return Ok(false);
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
 /// Waits for a daemon that others start.
-pub(super) async fn wait(places: &Places, settings: ClientSettings) -> Result<Client, Failure> {
+pub(super) async fn wait(places: &Places, versions: Versions) -> Result<Client, Failure> {
     let deadline = Instant::now() + START_DEADLINE;
     let mut until = Instant::now() + BETWEEN_TWO;
     loop {
-        match Client::connect(settings.clone()).await {
+        match Client::connect(client_settings(places, versions.clone())?).await {
             Err(ClientError::NotRunning(_)) if Instant::now() < until.min(deadline) => {
                 if is_held(places)? {
                     until = Instant::now() + BETWEEN_TWO;
@@ -186,7 +205,7 @@ pub(crate) fn detach(places: &Places, arguments: &DetachArguments) -> Result<u32
 
 /// What a daemon of any version answers; none if there is none, or one that is about to end.
 pub(super) async fn ask(places: &Places, within: Duration) -> Result<Option<Health>, Failure> {
-    let settings = client_settings(places, Versions::Any);
+    let settings = client_settings(places, Versions::Any)?;
     let deadline = within.min(settings.deadline).max(LOOK_AGAIN);
     let asked = async {
         let mut client = Client::connect(ClientSettings { deadline, ..settings }).await?;
@@ -195,7 +214,7 @@ pub(super) async fn ask(places: &Places, within: Duration) -> Result<Option<Heal
     match asked.await {
         Ok(health) => Ok(Some(health)),
         // It ended between the connection and the answer, or is closing.
-        Err(ClientError::NotRunning(_) | ClientError::Broken(_)) => Ok(None),
+        Err(ClientError::NotRunning(_) | ClientError::Closed | ClientError::Broken(_)) => Ok(None),
         Err(ClientError::Problem(problem)) if problem.is(Trouble::Closing) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -2,7 +2,8 @@
 
 use ostler_server::client::ClientError;
 use ostler_server::lock::{Held, LockError};
-use ostler_server::problem::Problem;
+use ostler_server::problem::{Problem, Trouble};
+use ostler_server::tcp::TcpError;
 use ostler_server::{DoorError, activation::ActivationError};
 use semver::Version;
 
@@ -19,7 +20,7 @@ impl From<ClientError> for Failure {
             }
             ClientError::TimedOut(_) => Self::new(Exit::DaemonUnreachable, message)
                 .hint("`ostler daemon status` shows where its log is; `ostler daemon restart` replaces it"),
-            ClientError::Unreachable { .. } | ClientError::Broken(_) => {
+            ClientError::Unreachable { .. } | ClientError::Closed | ClientError::Broken(_) => {
                 Self::new(Exit::DaemonUnreachable, message).hint("`ostler daemon status` looks for it")
             }
             ClientError::Refused(problem) | ClientError::Problem(problem) => {
@@ -62,6 +63,13 @@ impl From<DoorError> for Failure {
     }
 }
 
+impl From<TcpError> for Failure {
+    fn from(error: TcpError) -> Self {
+        let exit = if matches!(error, TcpError::NeedsTls(_)) { Exit::Usage } else { Exit::Failed };
+        Self::new(exit, error.to_string())
+    }
+}
+
 impl From<ActivationError> for Failure {
     fn from(error: ActivationError) -> Self {
         Self::new(Exit::Failed, error.to_string())
@@ -70,6 +78,7 @@ impl From<ActivationError> for Failure {
 
 fn exit(problem: &Problem) -> Exit {
     match problem.status() {
+        _ if problem.is(Trouble::Busy) => Exit::TryAgainLater,
         400 => Exit::Usage,
         404 => Exit::NotFound,
         503 => Exit::TryAgainLater,

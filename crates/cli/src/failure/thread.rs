@@ -15,6 +15,7 @@ impl From<OpenError> for Failure {
             OpenError::Archived { .. } => Self::new(Exit::Failed, message),
             OpenError::BusyElsewhere { .. } => Self::new(Exit::TryAgainLater, message)
                 .hint("`ostler keeper list` shows the app-servers that ostler started"),
+            OpenError::Closing { .. } => Self::new(Exit::TryAgainLater, message),
             OpenError::Wider { .. } => Self::new(Exit::Failed, message).hint(
                 "give --sandbox and --approval as the thread has them to use it all the same",
             ),

@@ -1,15 +1,20 @@
 //! The daemon, as commands for tasks reach it.
 
+use jiff::Timestamp;
+use ostler_engine::fresh_task_id;
 use ostler_model::Task;
 use ostler_server::api::TaskDetail;
-use ostler_server::client::{Client, Lines};
+use ostler_server::client::{Client, ClientError, Lines};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::daemon::{ReachArguments, reach};
+use crate::daemon::{ReachArguments, reach, reach_again};
 use crate::failure::{Exit, Failure};
 use crate::places::Places;
 use crate::terminal::Output;
+
+/// A daemon that is replaced is back within a second; one that ends each time it is started is not.
+const REACHED_AGAIN: u32 = 5;
 
 /// A connection, and how this run speaks.
 pub(crate) struct Desk<'a> {
@@ -31,7 +36,14 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
-        Ok(self.client.get(path).await?)
+        match self.client.get(path).await {
+            // To read twice does no harm.
+            Err(ClientError::Closed | ClientError::Broken(_)) => {
+                self.reopen().await?;
+                Ok(self.client.get(path).await?)
+            }
+            read => Ok(read?),
+        }
     }
 
     pub(crate) async fn post<T: DeserializeOwned>(
@@ -39,22 +51,65 @@ impl<'a> Desk<'a> {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, Failure> {
-        Ok(self.client.post(path, body).await?)
+        match self.client.post(path, body).await {
+            Err(ClientError::Closed) => {
+                self.reopen().await?;
+                Ok(self.client.post(path, body).await?)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    /// For what has a key in it, which is done once however often it is asked: also if the daemon ended in the middle, and
+    /// nobody can say whether it has done it.
+    pub(crate) async fn post_keyed<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        match self.client.post(path, body).await {
+            Err(ClientError::Closed | ClientError::Broken(_)) => {
+                self.reopen().await?;
+                Ok(self.client.post(path, body).await?)
+            }
+            done => Ok(done?),
+        }
     }
 
     pub(crate) async fn delete<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
-        Ok(self.client.delete(path).await?)
+        match self.client.delete(path).await {
+            Err(ClientError::Closed) => {
+                self.reopen().await?;
+                Ok(self.client.delete(path).await?)
+            }
+            done => Ok(done?),
+        }
     }
 
     /// A long answer has a connection of its own.
     pub(crate) async fn lines(&self, path: &str) -> Result<Lines, Failure> {
         let client = reach(&self.places, self.reach).await?;
-        Ok(client.lines(path).await?)
+        match client.lines(path).await {
+            Err(ClientError::Closed | ClientError::Broken(_)) => {
+                Ok(reach_again(&self.places, self.reach).await?.lines(path).await?)
+            }
+            lines => Ok(lines?),
+        }
+    }
+
+    /// For whoever listens to the daemon and heard it end, this many times without a word in between.
+    pub(crate) async fn after_a_break(&mut self, breaks: u32) -> Result<&mut Self, Failure> {
+        if breaks > REACHED_AGAIN {
+            let failure = Failure::new(Exit::DaemonUnreachable, "the daemon ends again and again");
+            return Err(failure.hint("`ostler daemon status` shows where its log is"));
+        }
+        self.reopen().await?;
+        Ok(self)
     }
 
     /// A fresh connection, after the daemon has gone.
-    pub(crate) async fn reopen(&mut self) -> Result<(), Failure> {
-        self.client = reach(&self.places, self.reach).await?;
+    async fn reopen(&mut self) -> Result<(), Failure> {
+        self.client = reach_again(&self.places, self.reach).await?;
         Ok(())
     }
 
@@ -66,6 +121,11 @@ impl<'a> Desk<'a> {
     pub(crate) async fn task(&mut self, typed: &str) -> Result<Task, Failure> {
         Ok(self.detail(typed).await?.task)
     }
+}
+
+/// A key that nobody else uses, for a command that was given none.
+pub(crate) fn fresh_key() -> String {
+    format!("{}-{}", Timestamp::now().as_nanosecond(), fresh_task_id())
 }
 
 /// An id as it may stand in a path.

@@ -75,7 +75,6 @@ pub(crate) fn line(event: &Event) -> Option<Line> {
         Event::Lost { events, why } => {
             Shown::Warning { text: format!("{events} events could not be kept: {why}") }
         }
-        Event::Removed { why, .. } => Shown::Warning { text: format!("older events: {why}") },
         Event::IntentMoved { to, .. } => match to {
             ostler_model::task::IntentState::NotDone { .. }
             | ostler_model::task::IntentState::Unknown { .. } => {

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use ostler_model::task::{
     AskClosed, Cause, Edge, IntentState, NotDone, Receipt, Sandbox, SandboxMode, Wish,
 };
-use ostler_model::{AskKind, Task, TaskState};
+use ostler_model::{Task, TaskState};
 
 use super::time;
 use crate::conversation::words;
@@ -39,36 +39,11 @@ pub(crate) fn needs_a_person(task: &Task) -> bool {
 
 pub(crate) fn cause(cause: &Cause, now: i64) -> String {
     match cause {
-        Cause::Submitted { .. } => "it was given something to do".to_owned(),
-        Cause::Placed => "there is room for it".to_owned(),
-        Cause::TurnBegan { .. } => "Codex has begun a turn".to_owned(),
-        Cause::AskOpened { ask } => format!("Codex asks (ask {ask})"),
-        Cause::AsksClosed => "nothing is asked any more".to_owned(),
-        Cause::TurnCompleted { .. } => "the turn is complete".to_owned(),
-        Cause::TurnFailed { failure } => {
-            format!("the turn failed ({}): {}", failure.class.name(), failure.message)
-        }
-        Cause::StartFailed { failure } => {
-            format!("it could not be started ({}): {}", failure.class.name(), failure.message)
-        }
-        Cause::Interrupted { by } => format!("interrupted by {}", words::interrupter(by)),
         Cause::LimitReached { failure, until } => {
             format!("{}; it goes on at {}", failure.message, time::until(*until, now))
         }
-        Cause::LimitPassed => "the limit has passed".to_owned(),
-        Cause::LimitAgain { failure, times } => {
-            format!("{} ({times} times in a row, and no work done between)", failure.message)
-        }
-        Cause::ServerLost { failure } => format!("Codex was lost: {}", failure.message),
-        Cause::ContinueAsked { ask } => {
-            format!("somebody is to say whether it goes on (ask {ask})")
-        }
         Cause::BudgetUsed { edge } => format!("its budget is used: {}", edge_words(edge)),
-        Cause::GoesOn { by } => format!("{by} let it go on"),
-        Cause::Stopped { by } => format!("{by} did not let it go on"),
-        Cause::DaemonStarted => "the daemon was started anew and looks for it".to_owned(),
-        Cause::Rejoined => "it was found again, and what it did meanwhile is known".to_owned(),
-        Cause::Withdrawn { by } => format!("{by} took back what was left to do"),
+        other => other.describe(),
     }
 }
 
@@ -113,6 +88,7 @@ fn not_done(why: &NotDone) -> String {
         NotDone::Withdrawn { by } => format!("{by} took it back"),
         NotDone::Decided { by } => format!("{by} was first"),
         NotDone::TooLate => "it came too late".to_owned(),
+        NotDone::Needless => "what it was about was given again instead".to_owned(),
         NotDone::NotOffered => "the question does not take that answer".to_owned(),
     }
 }
@@ -127,32 +103,6 @@ pub(crate) fn ask_closed(how: &AskClosed) -> String {
         AskClosed::Refused => "refused: this version of ostler cannot answer it".to_owned(),
         AskClosed::Served => "served".to_owned(),
         AskClosed::Overtaken => "overtaken: the task went on without it".to_owned(),
-    }
-}
-
-/// What is asked, in one line.
-pub(crate) fn asked(kind: &AskKind) -> String {
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match kind {
-        AskKind::Command(ask) => match (&ask.command, &ask.network) {
-            (Some(command), _) => format!("run {}", line(command)),
-            (None, Some(target)) => format!("connect to {}", target.host),
-            (None, None) => "run a command".to_owned(),
-        },
-        AskKind::FileChange(ask) => {
-            let paths: Vec<&str> = ask.files.iter().map(|file| file.path.as_str()).collect();
-            format!("change {}", paths.join(", "))
-        }
-        AskKind::Permissions(_) => "widen the sandbox".to_owned(),
-        AskKind::UserInput(ask) => {
-            let first = ask.questions.first().map(|question| line(&question.text));
-            format!("answer: {}", first.unwrap_or_default())
-        }
-        AskKind::Elicitation(ask) => format!("{}: {}", ask.server, line(&ask.message)),
-        AskKind::ToolCall(ask) => format!("call {}", ask.tool),
-        AskKind::TokenRefresh { .. } => "fetch tokens".to_owned(),
-        AskKind::Continue { why } => format!("go on? {}", line(why)),
-        AskKind::Other { name } => name.clone(),
     }
 }
 

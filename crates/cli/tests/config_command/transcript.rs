@@ -64,6 +64,59 @@ fn without_a_file_the_defaults_hold() {
     worktree = false
     allow_danger_full_access = false
     allow_approval_never = false
+    allow_config = []
+
+    [agent]
+    runtime = "auto"
+    provider = "openai"
+    # model is not set
+    # effort is not set
+    # identity is not set
+    context_window = 272000
+    iterations = 90
+    memory_nudge_interval = 10
+    skill_nudge_interval = 10
+    review = true
+    # review_model is not set
+    memory_notifications = "on"
+    show_commentary = true
+    compression_threshold = 75
+    codex_compaction = "native"
+    codex_tools = "mcp"
+    sandbox = "workspace-write"
+    approval = "on-request"
+    network = false
+    writable_roots = []
+    # memory_sync is not set
+
+    [web]
+    # search is not set
+    # search_url is not set
+    # search_key_env is not set
+    # search_key_file is not set
+    # search_key_command is not set
+    allowed_hosts = []
+    timeout = "30s"
+    max_page = "5MiB"
+
+    [browser]
+    # program is not set
+    sandbox = true
+    timeout = "30s"
+
+    [vision]
+    # provider is not set
+    # model is not set
+
+    [images]
+    # provider is not set
+    model = "gpt-image-1"
+
+    [speech]
+    # provider is not set
+    model = "gpt-4o-mini-tts"
+    voice = "alloy"
+    format = "mp3"
 
     [limits]
     running = 8
@@ -95,12 +148,27 @@ fn without_a_file_the_defaults_hold() {
     log = "info"
     watchdog = "1m"
 
+    [server]
+    # listen is not set
+    hosts = []
+    # tls_certificate is not set
+    # tls_key is not set
+    # public_url is not set
+    unseen_may_decide = false
+
+    [mcp]
+    may_decide = []
+
     [worktree]
     folder = "[HOME]/state/worktrees"
     branch_prefix = "ostler/"
 
     [environment]
     pass = []
+
+    [migrate]
+    from = []
+    for_tasks = false
     --- stderr
     --- exit 0
     "#);
@@ -219,7 +287,7 @@ fn a_setting_that_is_not_there_is_answered_by_the_one_that_was_meant() {
     "#);
     assert_snapshot!(world.run(&["config", "show", "policy"]), @r"
     --- stderr
-    note: there are no rules in the file
+    note: there are none in the file: policy
     --- exit 0
     ");
 }

@@ -40,7 +40,7 @@ fn what_runs_below_a_keeper_is_an_agent_whatever_it_does() {
     let refused = world.in_codex(&keeper, &format!("{OSTLER} daemon stop --json || true"));
     let refused: Value = serde_json::from_str(&refused).unwrap();
     let message = refused["error"]["message"].as_str().unwrap();
-    let start = "the daemon refuses: an agent may not stop the daemon: process ";
+    let start = "the daemon refuses: an agent may not do this: process ";
     let end = format!(" runs below keeper {}", keeper.id);
     assert!(message.starts_with(start) && message.ends_with(&end), "{message}");
     assert_eq!(world.json(&["daemon", "status"])["running"], true);

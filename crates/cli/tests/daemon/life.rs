@@ -63,7 +63,8 @@ fn a_daemon_is_started_once_shown_and_ended() {
     assert!(started_at.is_string());
     let expected = json!({
         "running": true, "answers": true, "pid": daemon, "version": version, "started_at": null,
-        "epoch": 1, "is_service": false, "socket": socket, "log": log,
+        "epoch": 1, "is_service": false,
+            "listens": null, "socket": socket, "log": log,
     });
     assert_eq!(status, expected);
     assert_eq!(world.json(&["daemon", "stop"]), json!({ "ended": daemon }));

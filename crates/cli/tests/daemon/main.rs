@@ -8,9 +8,11 @@
 
 mod callers;
 mod life;
+mod places;
 mod service;
 mod serving;
 mod skew;
+mod street;
 #[path = "../keeper/world.rs"]
 #[expect(dead_code, unused_imports, reason = "the keepers' tests use the rest of it")]
 mod world;

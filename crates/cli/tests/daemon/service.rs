@@ -154,7 +154,7 @@ fn units_are_shown_written_and_removed() {
     let service_text = format!(
         "{mark}\n[Unit]\nDescription=Ostler keeps OpenAI Codex at work\nRequires=ostler.socket\n\
          After=ostler.socket\n\n[Service]\nType=notify\nExecStart=\"{OSTLER}\" serve\n\
-         ExecReload=kill -HUP $MAINPID\nWatchdogSec=30\nRestart=on-failure\nRestartSec=1\n\
+         ExecReload=kill -HUP $MAINPID\nWatchdogSec=60\nRestart=on-failure\nRestartSec=1\n\
          # Keepers and their turns outlive the daemon, also where they could not get a scope of their own.\n\
          KillMode=process\nTimeoutStopSec=30\nUMask=0077\nEnvironment=\"OSTLER_HOME={home}\"\n\
          Environment=\"PATH={home}/bin:/usr/bin:/bin\"\n\n[Install]\nWantedBy=default.target\n"

@@ -97,11 +97,64 @@ fn the_service_manager_hears_everything() {
         let reloading = news(&manager);
         let since = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap();
         assert!(since.parse::<u64>().unwrap() > 0);
-        assert_eq!(news(&manager), format!("READY=1\nSTATUS=settings read again\nMAINPID={pid}"));
+        let status = "settings read again; nothing has changed";
+        assert_eq!(news(&manager), format!("READY=1\nSTATUS={status}\nMAINPID={pid}"));
         kill(pid, Signal::TERM);
         assert_eq!(news(&manager), "STOPPING=1\nSTATUS=SIGTERM");
         assert_eq!(serve.wait().unwrap().code(), Some(0));
     }
+}
+
+/// A keeper's record that never comes to its end holds up the dispatcher, and nothing else: the door answers all the while.
+#[test]
+fn a_dispatcher_that_stands_still_loses_the_watchdog() {
+    let world = World::new();
+    let path = world.path("notify");
+    let manager = manager(&SocketAddr::from_pathname(&path).unwrap());
+    // It waits for the lock, and has looked at the keepers before: only the dispatcher is still to do so.
+    let keeper = world.path("run/keepers/0123abcd");
+    fs::create_dir_all(&keeper).unwrap();
+    fs::create_dir_all(world.path("state")).unwrap();
+    for folder in ["run", "run/keepers", "run/keepers/0123abcd", "state"] {
+        fs::set_permissions(world.path(folder), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let lock = File::create(world.path("state/daemon.lock")).unwrap();
+    lock.lock().unwrap();
+    let log = world.path("log");
+    let mut command = world.command(OSTLER);
+    command.args(["serve", "--successor"]);
+    command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "600000");
+    let mut serve = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
+    let waiting = format!(" {} ", serve.id());
+    wait_until("it waits for the lock", || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().any(|line| line.contains("-> FLOCK") && line.contains(&waiting))
+    });
+    let record = keeper.join("record.json");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &record, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    // Open on both sides, so that whoever reads it waits for words and not for a writer.
+    let unsaid = File::options().read(true).write(true).open(&record).unwrap();
+    drop(lock);
+    assert!(news(&manager).starts_with("READY=1\n"));
+    wait_until("it is noticed", || {
+        fs::read_to_string(&log).unwrap().contains("stands still silent=[\"dispatcher\"]")
+    });
+    // What was said before that is taken off; from now on there is silence.
+    manager.set_nonblocking(true).unwrap();
+    while manager.recv(&mut [0; 64]).is_ok() {}
+    let complaints =
+        || fs::read_to_string(&log).unwrap().matches("a part of the daemon stands still").count();
+    let before = complaints();
+    wait_until("more time passes", || complaints() > before + 3);
+    assert!(manager.recv(&mut [0; 64]).is_err(), "it was taken for alive");
+    // It goes on, and so does the watchdog.
+    fs::remove_file(&record).unwrap();
+    drop(unsaid);
+    manager.set_nonblocking(false).unwrap();
+    assert_eq!(words(&manager), "WATCHDOG=1");
+    kill(pid_of(&serve), Signal::TERM);
+    assert_eq!(serve.wait().unwrap().code(), Some(0));
 }
 
 /// The watchdog of somebody else is none of ours.

@@ -22,7 +22,12 @@ fn other_daemon(world: &World, version: &'static str) -> std::thread::JoinHandle
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let started_at = Timestamp::UNIX_EPOCH;
-            let claim = Claim { version: version.to_owned(), started_at, is_service: false };
+            let claim = Claim {
+                version: version.to_owned(),
+                started_at,
+                is_service: false,
+                socket: socket.clone(),
+            };
             let lock = DaemonLock::take(&lock, claim).unwrap();
             let door = Door::open(DoorSettings::Path(socket), Limits::default(), &lock).unwrap();
             let hall = Arc::new(Hall::new(version, std::process::id(), Timestamp::UNIX_EPOCH, 2));

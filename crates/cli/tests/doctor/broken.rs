@@ -30,14 +30,19 @@ fn without_codex_there_is_a_problem_and_a_remedy() {
     ! login           not looked at: there is no Codex to ask
     ! sandbox         not looked at: there is no Codex to ask
     ! codex-config    not looked at: there is no Codex to ask
+    ! config-layers   not looked at: there is no Codex to ask
+    ! mcp-servers     not looked at: there is no Codex to ask
+    ! plugins         not looked at: there is no Codex to ask
     ✓ config          ~/config/config.toml is not there, so the defaults hold
     ✓ runtime-folder  ~/run: private, takes sockets
+    ✓ databases       there are none yet
     ✓ keepers         none runs
+    ✓ leftovers       none
     ! npm             npm is not on PATH; it is needed only to install Codex
                       → install Node.js with npm if `ostler codex install` is to
                         work
 
-    6 ok, 5 warnings, 1 problem
+    8 ok, 8 warnings, 1 problem
     ");
     assert_eq!(output.status.code(), Some(1));
 }
@@ -52,7 +57,13 @@ fn a_broken_codex_config_is_named_with_its_line() {
 
         assert_eq!(
             diagnosis.complaints(),
-            [("codex-config", "problem"), ("login", "warning")],
+            [
+                ("codex-config", "problem"),
+                ("config-layers", "warning"),
+                ("login", "warning"),
+                ("mcp-servers", "warning"),
+                ("plugins", "warning"),
+            ],
             "{version}: {}",
             diagnosis.text
         );
@@ -118,7 +129,7 @@ fn a_codex_home_that_is_not_there_is_a_problem() {
             [
                 "problem",
                 "~/codex-home is not there, and CODEX_HOME names it",
-                "run `mkdir -p ~/codex-home`, or unset CODEX_HOME",
+                "run `mkdir -p ~/codex-home`, or let CODEX_HOME name another one",
             ],
             "{version}"
         );

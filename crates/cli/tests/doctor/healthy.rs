@@ -19,7 +19,7 @@ fn a_machine_that_is_well_has_nothing_but_ok() {
         let diagnosis = world.doctor();
 
         assert_eq!(diagnosis.complaints(), [], "{version}: {}", diagnosis.text);
-        assert_eq!((diagnosis.exit, diagnosis.counts), (0, [12, 0, 0]));
+        assert_eq!((diagnosis.exit, diagnosis.counts), (0, [17, 0, 0]));
         let [_, sandbox, _] = diagnosis.check("sandbox");
         assert!(
             sandbox
@@ -31,6 +31,22 @@ fn a_machine_that_is_well_has_nothing_but_ok() {
         assert!(codex.starts_with(&start), "{codex}");
         let login = ["ok", "the configured model provider needs none", ""];
         assert_eq!(diagnosis.check("login"), login);
+        let modes = [
+            "read-only: nothing can be written, no network",
+            "workspace-write: files in the workspace, not in its .git, nothing beside it, no network",
+            "workspace-write with network allowed: network",
+        ];
+        assert_eq!(diagnosis.details("sandbox"), modes, "{version}");
+        let layers = [
+            "ours: ~/config/config.toml sets 1 setting; by the environment: codex.home (CODEX_HOME)",
+            "Codex: yours, ~/codex-home/config.toml: sets 4 keys",
+            "Codex: the machine's, /etc/codex/config.toml: sets nothing",
+        ];
+        assert_eq!(diagnosis.details("config-layers"), layers, "{version}");
+        assert_eq!(diagnosis.check("mcp-servers"), ["ok", "none is configured", ""]);
+        assert_eq!(diagnosis.check("plugins"), ["ok", "none is in use", ""]);
+        assert_eq!(diagnosis.check("databases"), ["ok", "there are none yet", ""]);
+        assert_eq!(diagnosis.check("leftovers"), ["ok", "none", ""]);
 
         assert_eq!(world.files(), before, "{version}: the doctor left something behind");
     }
@@ -73,7 +89,7 @@ fn nobody_logged_in_is_a_warning_and_no_problem() {
         let diagnosis = World::with(version).doctor();
 
         assert_eq!(diagnosis.complaints(), [("login", "warning")], "{}", diagnosis.text);
-        assert_eq!((diagnosis.exit, diagnosis.counts), (0, [11, 1, 0]));
+        assert_eq!((diagnosis.exit, diagnosis.counts), (0, [16, 1, 0]));
         assert_eq!(
             diagnosis.check("login"),
             ["warning", "nobody is logged in", "run `codex login`, or the demo works without"]
@@ -137,7 +153,35 @@ fn the_page_fits_a_terminal_and_ends_in_a_sum() {
     let text = String::from_utf8(output.stdout).unwrap();
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 80, "{text}");
-    assert_eq!(text.lines().last(), Some("11 ok, 1 warning, 0 problems"));
+    assert_eq!(text.lines().last(), Some("16 ok, 1 warning, 0 problems"));
     assert!(text.starts_with(&format!("✓ codex           {}, ", VERSIONS[0])), "{text}");
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+/// The settings name the home of tasks, so it is the one to look at; what the shell says beats it.
+#[test]
+fn the_home_of_our_config_file_is_looked_at() {
+    let world = World::with("0.166.0");
+    let home = world.path("elsewhere");
+    fs::create_dir(&home).unwrap();
+    world.write("elsewhere/config.toml", PROVIDER);
+    let own = fs::read_to_string(world.path("config/config.toml")).unwrap();
+    world.write("config/config.toml", &format!("{own}home = {home:?}\n"));
+    let doctor = || {
+        let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
+        command.args(["doctor", "--json"]).env_remove("CODEX_HOME");
+        Diagnosis::read(&command.output().unwrap(), &world.path(""))
+    };
+
+    let login = ["ok", "the configured model provider needs none", ""];
+    assert_eq!(doctor().check("login"), login);
+    assert_eq!(world.doctor().complaints(), [("login", "warning")]);
+
+    fs::remove_dir_all(&home).unwrap();
+    let expected = [
+        "problem",
+        "~/elsewhere is not there, and codex.home in our config file names it",
+        "run `mkdir -p ~/elsewhere`, or let codex.home in our config file name another one",
+    ];
+    assert_eq!(doctor().check("codex-home"), expected);
 }

@@ -123,10 +123,14 @@ impl Diagnosis {
         let checks = value["checks"].as_array().unwrap().iter().map(|check| {
             let mut check = check.clone();
             let name = check["name"].as_str().unwrap().to_owned();
+            let real = |text: &str| text.replace(home.to_str().unwrap(), "~");
             for field in ["found", "advice"] {
                 if let Some(text) = check[field].as_str() {
-                    check[field] = text.replace(home.to_str().unwrap(), "~").into();
+                    check[field] = real(text).into();
                 }
+            }
+            for detail in check["details"].as_array_mut().unwrap() {
+                *detail = real(detail.as_str().unwrap()).into();
             }
             (name, check)
         });
@@ -142,6 +146,12 @@ impl Diagnosis {
     pub(super) fn check(&self, name: &str) -> [&str; 3] {
         let check = self.checks.get(name).unwrap_or_else(|| panic!("no {name}: {}", self.text));
         ["state", "found", "advice"].map(|field| check[field].as_str().unwrap_or_default())
+    }
+
+    /// What is said one by one.
+    pub(super) fn details(&self, name: &str) -> Vec<&str> {
+        let check = self.checks.get(name).unwrap_or_else(|| panic!("no {name}: {}", self.text));
+        check["details"].as_array().unwrap().iter().map(|detail| detail.as_str().unwrap()).collect()
     }
 
     /// Every check that is not ok, with its state.

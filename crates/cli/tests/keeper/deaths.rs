@@ -83,7 +83,7 @@ fn a_killed_codex_leaves_nothing_behind() {
         let world = World::new();
         let keeper = world.start(version);
         let orphans = world.leave_orphans(&keeper);
-        let real_socket = keeper.socket.canonicalize().unwrap();
+        let real_socket = std::fs::read_link(&keeper.socket).unwrap();
         kill(keeper.codex, Signal::KILL);
         wait_until("the keeper has ended", || !is_alive(keeper.keeper));
         assert_eq!(orphans.map(is_alive), [false; 2], "{version}");

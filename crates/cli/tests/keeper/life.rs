@@ -19,29 +19,28 @@ fn only_the_owner_can_reach_the_socket_and_read_the_logs() {
         let folder = world.root().join(&keeper.id);
         let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let socket = folder.join("socket");
-        let real_folder = socket.canonicalize().unwrap();
+        // A folder of Codex's own, or the files that the keeper holds open.
+        let real_folder = fs::read_link(&socket).unwrap();
         let real_folder = real_folder.parent().unwrap().to_owned();
         let files = ["record.json", "keeper.log", "stderr.log"].map(|name| folder.join(name));
         assert_eq!(mode(folder), 0o700);
-        assert_eq!(mode(real_folder), 0o700);
+        assert_eq!(mode(real_folder) & 0o077, 0);
         assert_eq!(mode(socket), 0o600);
         assert_eq!(files.map(mode), [0o600; 3]);
     }
 }
 
-/// The budget is 8 MB; what the keeper shares with other copies of our binary costs nothing.
+/// The budget is 8 MB. Clean pages are those of our binary, which the kernel keeps once for all copies and can drop: whether they count as
+/// private says only whether another copy happens to run.
 #[test]
 fn a_keeper_needs_less_than_8_mb_of_its_own() {
     let world = World::new();
     let keeper = world.start(NEWEST);
     world.in_codex(&keeper, "true");
     let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", keeper.keeper)).unwrap();
-    let private: u64 = text
-        .lines()
-        .filter(|line| line.starts_with("Private_Clean:") || line.starts_with("Private_Dirty:"))
-        .map(|line| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap())
-        .sum();
-    assert!((1..8_000).contains(&private), "{private} kB:\n{text}");
+    let own = text.lines().find_map(|line| line.strip_prefix("Private_Dirty:")).unwrap();
+    let own: u64 = own.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!((1..8_000).contains(&own), "{own} kB:\n{text}");
 }
 
 #[test]

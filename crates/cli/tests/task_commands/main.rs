@@ -8,9 +8,15 @@
 )]
 
 mod answering;
+mod chores;
+mod edges;
 mod following;
+mod notifications;
+mod reloading;
 mod self_approval;
 mod starting;
+mod upgrading;
+mod walls;
 mod world;
 
 use ostler_scripted_model::{Answer, Call};

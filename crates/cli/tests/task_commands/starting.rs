@@ -1,9 +1,15 @@
 //! From `start` to the end of a task, as a script sees it.
 
-use std::io::Write;
+use std::io::{Read, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use ostler_model::task::{Intent, IntentState};
+use ostler_model::{Task, TaskState};
 use ostler_scripted_model::Conversation;
+use ostler_store::{Batch, Store, StoreSettings, Write};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -138,4 +144,110 @@ fn a_task_goes_on_is_interrupted_forked_and_removed() {
     assert!(swept.out.starts_with("nothing to remove"), "{}", swept.out);
     let steered = world.run(&["steer", &word(&forked["tasks"][0]["id"]), "--wait", "gently"]);
     assert_eq!(steered.exit, 0, "{}", steered.errors);
+}
+
+/// Whoever asked for it to fail is told by the exit code, and the next script can try again later.
+#[test]
+fn what_is_sent_only_if_nothing_runs_fails_while_something_runs() {
+    let world = World::new("0.166.0", vec![command(LEAVES_A_LINE)]);
+    let (task, _) = world.start_asking();
+    for more in [&[][..], &["--wait"], &["--key", "k"], &["--key", "k"]] {
+        let sent = [&["send", &task, "and now rest", "--if-busy", "fail"][..], more].concat();
+        let sent = world.run(&sent);
+        assert_eq!(sent.exit, 75, "{more:?}: {} {}", sent.out, sent.errors);
+        assert!(sent.errors.contains(&format!("task {task} is at work")), "{}", sent.errors);
+    }
+    assert_eq!(world.run(&["interrupt", &task]).exit, 0);
+    assert_eq!(world.run(&["wait", &task]).exit, 7);
+    let sent = world.run(&["send", &task, "and now rest", "--if-busy", "fail", "--wait"]);
+    assert_eq!(sent.exit, 0, "{}", sent.errors);
+}
+
+/// The connection ends after the daemon has done what was asked and before it has said so.
+#[test]
+fn a_start_whose_answer_is_lost_is_asked_for_again_and_started_once() {
+    let world = World::new("0.166.0", vec![text("Done.")]);
+    world.json(&["daemon", "start"]);
+    let (socket, real) = (world.path("o/run/daemon.sock"), world.path("o/run/real.sock"));
+    let cut = |arguments: &[&str]| {
+        std::fs::rename(&socket, &real).unwrap();
+        let door = UnixListener::bind(&socket).unwrap();
+        let (socket, real) = (socket.clone(), real.clone());
+        let between = std::thread::spawn(move || {
+            let (client, _) = door.accept().unwrap();
+            let mut daemon = UnixStream::connect(&real).unwrap();
+            let (mut asked, mut to_daemon) =
+                (client.try_clone().unwrap(), daemon.try_clone().unwrap());
+            let asking = std::thread::spawn(move || std::io::copy(&mut asked, &mut to_daemon));
+            // Its answer has begun, so all that was asked is done.
+            daemon.read_exact(&mut [0]).unwrap();
+            std::fs::rename(&real, &socket).unwrap();
+            client.shutdown(Shutdown::Both).unwrap();
+            drop(asking.join().unwrap());
+        });
+        let done = world.json(arguments);
+        between.join().unwrap();
+        done
+    };
+
+    let started = cut(&["start", PROMPT]);
+    let task = word(&started["task"]["id"]);
+    assert_eq!(started["known"], false, "to whoever typed it, it is the first time");
+    assert_eq!(world.run(&["wait", &task]).exit, 0);
+    cut(&["send", &task, "and now rest"]);
+    assert_eq!(world.run(&["wait", &task]).exit, 0);
+    cut(&["fork", &task, "another way"]);
+
+    assert_eq!(world.json(&["receipts", &task])["intents"].as_array().unwrap().len(), 2);
+    assert_eq!(world.json(&["ls", "--all"])["tasks"].as_array().unwrap().len(), 2);
+}
+
+/// Many that wait for their time do not push off the list what needs a person.
+#[test]
+fn what_needs_a_person_is_on_the_list_however_many_wait() {
+    let world = World::new("0.166.0", vec![command(LEAVES_A_LINE)]);
+    let (task, _) = world.start_asking();
+    world.model.hold_answers();
+    world.json(&["daemon", "stop"]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(StoreSettings::at(world.path("o/state/ostler.db"))).unwrap();
+        let asking = store.task(&task.as_str().into()).await.unwrap().unwrap();
+        let intent = store.intents(&asking.id).await.unwrap().remove(0);
+        let mut batch = Batch::new();
+        for number in 0..501 {
+            let queued = Task {
+                id: format!("{number:012}").as_str().into(),
+                state: TaskState::Queued,
+                thread: None,
+                keeper: None,
+                turn: None,
+                // Newer than anything that the other one will do.
+                updated_at: asking.updated_at + 3_600_000,
+                ..asking.clone()
+            };
+            let first = Intent {
+                id: format!("first-{number}").as_str().into(),
+                task: queued.id.clone(),
+                state: IntentState::Pending,
+                ..intent.clone()
+            };
+            batch.push(Write::NewTask { task: Box::new(queued), key: None });
+            batch.push(Write::Intent(Box::new(first)));
+        }
+        store.commit(batch).await.unwrap();
+        store.close().await;
+    });
+
+    let begun = Instant::now();
+    loop {
+        let list = world.run(&["ls"]);
+        assert!(list.out.contains(&task[..8]), "it is on the list in any case: {}", list.out);
+        // Until then the new daemon is looking for it.
+        if list.out.ends_with("1 task needs you: ostler asks\n") {
+            let first = list.out.lines().nth(1).unwrap();
+            break assert!(first.starts_with(&task[..8]), "{first}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "{}", list.out);
+    }
 }

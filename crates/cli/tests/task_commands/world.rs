@@ -76,7 +76,7 @@ impl World {
         command
     }
 
-    fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+    pub(crate) fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
             .current_dir(self.path("inn"))
             .env_clear()

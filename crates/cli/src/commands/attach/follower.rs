@@ -22,9 +22,6 @@ use crate::turn::{Answers, Asked, Heard, Sign, Signs};
 /// After this long without a word a moving line shows that somebody is at work.
 const QUIET: Duration = Duration::from_millis(400);
 
-/// A daemon that is replaced is back within a second; one that ends each time it is started is not.
-const REACHED_AGAIN: u32 = 5;
-
 /// Where to begin, and what for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
@@ -178,13 +175,9 @@ impl Follower<'_> {
         error: Option<ClientError>,
         breaks: u32,
     ) -> Result<Lines, Failure> {
-        if breaks > REACHED_AGAIN {
-            let failure = Failure::new(Exit::DaemonUnreachable, "the daemon ends again and again");
-            return Err(failure.hint("`ostler daemon status` shows where its log is"));
-        }
         tracing::debug!(?error, "the daemon is gone");
         self.screen.step("the daemon has gone; looking for it".to_owned());
-        self.desk.reopen().await?;
+        self.desk.after_a_break(breaks).await?;
         self.open().await
     }
 
@@ -225,6 +218,9 @@ impl Follower<'_> {
                 self.show(line);
             }
             Line::Partials { partials } => self.partials(&partials),
+            Line::Gap { to, .. } => self.after = to,
+            // Not asked for.
+            Line::Viewers { .. } | Line::Wire { .. } | Line::WireLost { .. } => {}
         }
         Ok(false)
     }

@@ -96,7 +96,12 @@ async fn protocol(bench: &Bench, version: &str, codex: &Path) -> Vec<CheckFindin
     }
 }
 
-async fn drifts(codex: &Path, version: &CodexVersion, folder: &Path) -> Result<Vec<Drift>, String> {
+/// Where the schema that it writes of itself, into this folder, is not what we rely on.
+pub(crate) async fn drifts(
+    codex: &Path,
+    version: &CodexVersion,
+    folder: &Path,
+) -> Result<Vec<Drift>, String> {
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     generate(codex, folder).await.map_err(|error| error.to_string())?;
     let bundle = Bundle::read(folder).map_err(|error| error.to_string())?;

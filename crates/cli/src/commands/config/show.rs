@@ -52,7 +52,7 @@ pub(super) fn run(
         }
     }
     match settings.as_slice() {
-        [] => output.note("there are no rules in the file"),
+        [] => output.note(&format!("there are none in the file: {}", wanted.unwrap_or_default())),
         settings => output.say_styled(lay_out(settings).trim_end()),
     }
     let settings = settings.iter().map(row).collect();
@@ -124,9 +124,9 @@ fn is_in(setting: &Setting, wanted: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
-/// Whether there could be such settings, although there are none: rules.
+/// Whether there could be such settings, although there are none: rules, providers and targets.
 fn is_known(wanted: &str) -> bool {
-    wanted == "policy"
+    ["policy", "providers", "notify"].contains(&wanted)
 }
 
 fn unknown(wanted: &str, file: &ConfigFile) -> Failure {

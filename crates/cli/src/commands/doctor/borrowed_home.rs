@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// What decides about login and configuration, and is written only by `codex login` and the like. Codex writes a login
 /// that it renews through the link (0.125.0 to 0.166.0), so none is lost.
-const JUDGED: [&str; 5] = ["config.toml", "auth.json", ".env", "rules", "agents"];
+const JUDGED: [&str; 5] = ["config.toml", LOGIN, ".env", "rules", "agents"];
+
+const LOGIN: &str = "auth.json";
 
 /// Folders that Codex fills by itself. They are never linked, also not when the config file names one.
 const FILLED: [&str; 9] = [
@@ -25,11 +27,19 @@ const FILLED: [&str; 9] = [
     "shell_snapshots",
 ];
 
+/// Whether Codex gets to see who is logged in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Login {
+    Linked,
+    /// With a login, and with plugins switched on, Codex asks the network about plugins as soon as it starts.
+    LeftOut,
+}
+
 /// Where Codex is to look instead of in the user's home.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct BorrowedHome {
+pub(in crate::commands) struct BorrowedHome {
     /// What `CODEX_HOME` says to the Codex that we start.
-    pub(super) path: PathBuf,
+    pub(in crate::commands) path: PathBuf,
     /// The user's own, if one is known.
     real: Option<PathBuf>,
 }
@@ -37,10 +47,11 @@ pub(super) struct BorrowedHome {
 impl BorrowedHome {
     /// Fills `scratch` with links. A home that Codex could not start with is handed to it as it is: it then says why,
     /// and writes nothing.
-    pub(super) fn lay_out(
+    pub(in crate::commands) fn lay_out(
         scratch: PathBuf,
         real: Option<PathBuf>,
         is_named: bool,
+        login: Login,
     ) -> io::Result<Self> {
         let Some(home) = real else {
             return Ok(Self { path: scratch, real: None });
@@ -53,14 +64,20 @@ impl BorrowedHome {
         if !usable {
             return Ok(Self { path: home.clone(), real: Some(home) });
         }
-        for name in linked(&home) {
+        let is_shown = |name: &String| login == Login::Linked || name != LOGIN;
+        for name in linked(&home).into_iter().filter(is_shown) {
             symlink(home.join(&name), scratch.join(&name))?;
         }
         Ok(Self { path: scratch, real: Some(home) })
     }
 
+    /// Whether it stands for a home that Codex can start with.
+    pub(super) fn is_borrowed(&self) -> bool {
+        self.real.as_ref() != Some(&self.path)
+    }
+
     /// The user knows nothing of our scratch folder: its name is replaced by that of the real home.
-    pub(super) fn name_the_real(&self, text: &str) -> String {
+    pub(in crate::commands) fn name_the_real(&self, text: &str) -> String {
         match &self.real {
             Some(real) => {
                 text.replace(&self.path.display().to_string(), &real.display().to_string())
@@ -123,7 +140,9 @@ mod tests {
             "a = \"note.md\"\nb = './more/x.md'\nlog_dir = \"skills/x\"\nc = \"otherwise\"\n";
         fs::write(home.join("config.toml"), config).unwrap();
 
-        let borrowed = BorrowedHome::lay_out(scratch.clone(), Some(home.clone()), true).unwrap();
+        let borrowed =
+            BorrowedHome::lay_out(scratch.clone(), Some(home.clone()), true, Login::Linked)
+                .unwrap();
 
         assert_eq!(borrowed, BorrowedHome { path: scratch.clone(), real: Some(home.clone()) });
         let mut names: Vec<String> = fs::read_dir(&scratch)
@@ -132,6 +151,10 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["auth.json", "config.toml", "more", "note.md", "rules"]);
+        let bare = folder.path().join("bare");
+        fs::create_dir(&bare).unwrap();
+        BorrowedHome::lay_out(bare.clone(), Some(home.clone()), true, Login::LeftOut).unwrap();
+        assert!(bare.join("config.toml").exists() && !bare.join("auth.json").exists());
         let said = format!("{}/config.toml:2:6: wrong", scratch.display());
         let shown = format!("{}/config.toml:2:6: wrong", home.display());
         assert_eq!(borrowed.name_the_real(&said), shown);
@@ -143,7 +166,8 @@ mod tests {
         let missing = folder.path().join("missing");
         let scratch = folder.path().join("scratch");
         let path = |named| {
-            let laid_out = BorrowedHome::lay_out(scratch.clone(), Some(missing.clone()), named);
+            let missing = Some(missing.clone());
+            let laid_out = BorrowedHome::lay_out(scratch.clone(), missing, named, Login::LeftOut);
             laid_out.unwrap().path
         };
         assert_eq!((path(true), path(false)), (missing.clone(), scratch.clone()));

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use ostler_codex::config_layers::Layer;
 use ostler_codex::protocol::notification::views::ConfigWarning;
-use ostler_config::{Reading, Surroundings, parse};
+use ostler_config::{Config, Reading, Surroundings, parse};
 
 use super::check::{Check, Name};
 use crate::settings::{describe, read};
@@ -13,13 +14,14 @@ pub(super) struct OwnConfig {
     pub(super) place: PathBuf,
     /// `None`: there is no file, which means the defaults.
     pub(super) reading: Option<Result<Reading, String>>,
+    defaults: Option<Reading>,
 }
 
 /// Codex's file, as seen through an app-server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodexConfig {
     /// What came of `config/read`.
-    pub(super) read: Result<(), String>,
+    pub(super) read: Result<Vec<Layer>, String>,
     pub(super) warnings: Vec<ConfigWarning>,
 }
 
@@ -45,7 +47,14 @@ impl OwnConfig {
             Ok(None) => None,
             Err(error) => Some(Err(format!("{}: {error}", place.display()))),
         };
-        Self { place, reading }
+        let defaults = parse("", surroundings).ok();
+        Self { place, reading, defaults }
+    }
+
+    /// What holds: the file's settings, or the defaults where there is none that can be used.
+    pub(super) fn config(&self) -> Option<&Config> {
+        let file = self.reading.as_ref().and_then(|reading| reading.as_ref().ok());
+        file.or(self.defaults.as_ref()).map(|reading| &reading.config)
     }
 }
 
@@ -62,7 +71,11 @@ pub(super) fn judge_own(config: &OwnConfig) -> Check {
 
 /// Codex starts with a broken file as if it were empty, and then refuses every thread; what it warns of at the start
 /// names the line, what `config/read` answers often does not.
-pub(super) fn judge_codex(config: &CodexConfig, home: Option<&Path>) -> Check {
+pub(super) fn judge_codex(config: &CodexConfig, home: Option<&Path>, faults: &[String]) -> Check {
+    judge_words(config, home).with_details(faults.to_vec())
+}
+
+fn judge_words(config: &CodexConfig, home: Option<&Path>) -> Check {
     let place = home.map_or_else(
         || "config.toml".to_owned(),
         |home| home.join("config.toml").display().to_string(),
@@ -88,6 +101,14 @@ pub(super) fn judge_codex(config: &CodexConfig, home: Option<&Path>) -> Check {
         return Check::ok(Name::CodexConfig, "Codex reads its configuration without complaint");
     }
     Check::warning(Name::CodexConfig, others.join("; ")).advise(format!("look at {place}"))
+}
+
+/// The same without a Codex that could be asked.
+pub(super) fn judge_alone(faults: &[String]) -> Check {
+    let found = "config.toml is no valid TOML";
+    Check::problem(Name::CodexConfig, found)
+        .with_details(faults.to_vec())
+        .advise("correct the file: with it Codex refuses every task")
 }
 
 fn invalid_file(place: &str, reason: &str) -> Check {
@@ -120,8 +141,9 @@ mod tests {
     }
 
     fn codex(read: Result<(), &str>, warnings: &[ConfigWarning]) -> Check {
-        let read = read.map_err(str::to_owned);
-        judge_codex(&CodexConfig { read, warnings: warnings.to_vec() }, Some(Path::new("/h")))
+        let read = read.map(|()| Vec::new()).map_err(str::to_owned);
+        let config = CodexConfig { read, warnings: warnings.to_vec() };
+        judge_codex(&config, Some(Path::new("/h")), &[])
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub(super) struct Free {
 pub(super) enum Missing {
     /// It comes into being when it is needed.
     IsMade,
-    /// Codex refuses to start without a folder that `CODEX_HOME` names.
-    IsProblem,
+    /// Codex refuses to start without a folder that it is given as its home, by this.
+    IsProblem { named_by: &'static str },
 }
 
 impl Folder {
@@ -63,9 +63,9 @@ impl Folder {
 
 pub(super) fn judge(name: Name, folder: &Folder, missing: Missing) -> Check {
     let path = folder.path.display();
-    if !folder.exists && missing == Missing::IsProblem {
-        return Check::problem(name, format!("{path} is not there, and CODEX_HOME names it"))
-            .advise(format!("run `mkdir -p {path}`, or unset CODEX_HOME"));
+    if let (false, Missing::IsProblem { named_by }) = (folder.exists, missing) {
+        return Check::problem(name, format!("{path} is not there, and {named_by} names it"))
+            .advise(format!("run `mkdir -p {path}`, or let {named_by} name another one"));
     }
     if let Some(why) = &folder.unwritable {
         return Check::problem(name, format!("{path} cannot be written to: {why}"))
@@ -127,11 +127,16 @@ mod tests {
             (folder(true, 199_000_000), Missing::IsMade, State::Problem, "/x: 199.00 MB free"),
             (
                 folder(false, 9_000_000_000),
-                Missing::IsProblem,
+                Missing::IsProblem { named_by: "CODEX_HOME" },
                 State::Problem,
                 "/x is not there, and CODEX_HOME names it",
             ),
-            (folder(true, 9_000_000_000), Missing::IsProblem, State::Ok, "/x: 9.00 GB free"),
+            (
+                folder(true, 9_000_000_000),
+                Missing::IsProblem { named_by: "CODEX_HOME" },
+                State::Ok,
+                "/x: 9.00 GB free",
+            ),
             (full, Missing::IsMade, State::Problem, "/x: no more files can be made there"),
             (uncounted, Missing::IsMade, State::Ok, "/x: 9.00 GB free"),
             (locked, Missing::IsMade, State::Problem, "/x cannot be written to: read-only"),

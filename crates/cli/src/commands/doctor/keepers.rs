@@ -10,7 +10,7 @@ use super::check::{Check, Name};
 use super::page::count;
 
 /// The age from which `ostler keeper sweep` takes folders away when it is not told another.
-const STALE_AFTER: Duration = Duration::from_hours(24);
+pub(super) const STALE_AFTER: Duration = Duration::from_hours(24);
 
 /// One keeper, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -34,7 +34,13 @@ pub(super) struct Trial {
     pub(super) inside: Attempt,
     /// Beside the workspace nothing may be written.
     pub(super) outside: Attempt,
+    /// What git keeps about the workspace is Codex's to read only.
+    pub(super) git: Attempt,
     pub(super) network: Network,
+    /// The same while nothing may be written.
+    pub(super) read_only_network: Network,
+    /// Where the network is allowed, it is there.
+    pub(super) allowed_network: Network,
     pub(super) kernel: Kernel,
     /// The bubblewrap that Codex prefers to its own.
     pub(super) bubblewrap: Option<PathBuf>,
@@ -97,13 +103,17 @@ pub(super) async fn attempt(
     bubblewrap: Option<PathBuf>,
 ) -> Trial {
     let read_only = SandboxPolicy::ReadOnly { network_access: false };
-    let writable = SandboxPolicy::WorkspaceWrite {
+    let writable_with = |network_access| SandboxPolicy::WorkspaceWrite {
         writable_roots: vec![workspace.display().to_string()],
-        network_access: false,
+        network_access,
         // Our folders may lie below either, and must not be writable for that reason.
         exclude_tmpdir_env_var: true,
         exclude_slash_tmp: true,
     };
+    let writable = writable_with(false);
+    let git = workspace.join(".git");
+    // Where it cannot be made, writing below it fails, too; that is then said.
+    drop(fs::create_dir(&git));
     let write = async |policy: &SandboxPolicy, target: PathBuf| {
         let argument = target.display().to_string();
         let ran = run(app_server, workspace, policy, ["/bin/sh", WRITE, &argument]).await;
@@ -113,7 +123,10 @@ pub(super) async fn attempt(
         read_only: write(&read_only, workspace.join("read-only")).await,
         inside: write(&writable, workspace.join("inside")).await,
         outside: write(&writable, outside.join("outside")).await,
+        git: write(&writable, git.join("inside")).await,
         network: connect(app_server, workspace, &writable).await,
+        read_only_network: connect(app_server, workspace, &read_only).await,
+        allowed_network: connect(app_server, workspace, &writable_with(true)).await,
         kernel: Kernel::gather(),
         bubblewrap,
     }

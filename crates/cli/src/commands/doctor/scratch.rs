@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 /// Folders that were not there before. Dropping it takes them away, unless somebody put something in.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(in crate::commands) struct Made {
     /// The outermost first.
     levels: Vec<PathBuf>,
 }
 
 impl Made {
     /// Makes the folder, and whatever is missing above it, for our eyes only.
-    pub(super) fn at(path: &Path) -> io::Result<Self> {
+    pub(in crate::commands) fn at(path: &Path) -> io::Result<Self> {
         let mut missing: Vec<&Path> =
             path.ancestors().take_while(|folder| !folder.exists()).collect();
         missing.reverse();
@@ -36,42 +36,52 @@ impl Drop for Made {
     }
 }
 
-/// Neighbouring folders: one that Codex may write to, one that it may not, and a home for it. Dropping it removes all.
+/// Before the process id in the name of a scratch folder.
+pub(super) const FOLDER_PREFIX: &str = "doctor-";
+
+/// Neighbouring folders: one that Codex may write to, one that it may not, and two homes for it. Dropping it removes all.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(in crate::commands) struct Scratch {
     root: PathBuf,
     /// Goes after the folders in it have gone.
     _above: Made,
 }
 
 impl Scratch {
-    pub(super) fn below(state: &Path) -> io::Result<Self> {
+    pub(in crate::commands) fn below(state: &Path) -> io::Result<Self> {
         let above = Made::at(state)?;
         // No link may stand between the folder that is named to the sandbox and the file that is tried.
         let state = fs::canonicalize(state)?;
-        let root = state.join(format!("doctor-{}", std::process::id()));
+        let root = state.join(format!("{FOLDER_PREFIX}{}", std::process::id()));
         if root.exists() {
             // Of a doctor that was killed long ago and had our process id.
             fs::remove_dir_all(&root)?;
         }
         fs::DirBuilder::new().mode(0o700).create(&root)?;
         let scratch = Self { root, _above: above };
-        for folder in [scratch.workspace(), scratch.outside(), scratch.codex_home()] {
+        for folder in
+            [scratch.workspace(), scratch.outside(), scratch.codex_home(), scratch.bare_home()]
+        {
             fs::DirBuilder::new().mode(0o700).create(folder)?;
         }
         Ok(scratch)
     }
 
-    pub(super) fn workspace(&self) -> PathBuf {
+    pub(in crate::commands) fn workspace(&self) -> PathBuf {
         self.root.join("workspace")
     }
 
-    pub(super) fn outside(&self) -> PathBuf {
+    pub(in crate::commands) fn outside(&self) -> PathBuf {
         self.root.join("outside")
     }
 
-    pub(super) fn codex_home(&self) -> PathBuf {
+    pub(in crate::commands) fn codex_home(&self) -> PathBuf {
         self.root.join("codex-home")
+    }
+
+    /// A home without the user's login.
+    pub(super) fn bare_home(&self) -> PathBuf {
+        self.root.join("bare-home")
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ostler_codex::app_server::{AppServer, CallError};
+use ostler_codex::config_layers::{Layer, layers};
 use ostler_codex::peer::{Event, Events, PeerSettings, RequestError};
 use ostler_codex::protocol::notification::views::ConfigWarning;
 use ostler_codex::protocol::request::account::{AccountRead, AccountState, ConfigRead};
@@ -24,7 +25,7 @@ use super::sandbox::{self, Trial};
 const GREETING_DEADLINE: Duration = Duration::from_secs(15);
 
 /// Both questions are answered from memory within 20 ms.
-const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Codex ends within 0.1 s of its stdin; then it is killed.
 const END_DEADLINE: Duration = Duration::from_secs(2);
@@ -76,61 +77,75 @@ pub(super) enum Unanswered {
 
 impl Unanswered {
     /// Codex's own words where it has some, without the method and the number around them.
-    fn new(error: CallError) -> Self {
+    pub(super) fn new(error: CallError) -> Self {
         match error {
             CallError::Request { source: RequestError::Rpc(rpc), .. } => Self::Refused(rpc.message),
             other => Self::Lost(other.to_string()),
         }
     }
 
-    fn into_words(self) -> String {
+    pub(super) fn into_words(self) -> String {
         let (Self::Refused(words) | Self::Lost(words)) = self;
         words
     }
 }
 
-pub(super) async fn talk(start: Start) -> Session {
-    let begun = Instant::now();
+/// An app-server that has greeted, and the process it is.
+pub(super) struct Greeted {
+    pub(super) app_server: AppServer,
+    pub(super) events: Events,
+    child: StdioChild,
+}
+
+impl Greeted {
+    pub(super) async fn end(mut self) {
+        self.events.close().await;
+        // How it ends is not what we came for; a child that does not is killed here.
+        drop(self.child.wait(END_DEADLINE).await);
+    }
+}
+
+/// Starts Codex with these arguments, or says why it does not start.
+pub(super) async fn greet(start: &Start, arguments: &[&str]) -> Result<Greeted, String> {
     let spawned = StdioStart {
         codex: start.codex.clone(),
-        arguments: ARGUMENTS.map(OsString::from).to_vec(),
+        arguments: arguments.iter().map(OsString::from).collect(),
         environment: start.environment.clone(),
         working_directory: start.ground.workspace.clone(),
     }
     .spawn();
-    let (transport, mut child) = match spawned {
-        Ok(started) => started,
-        Err(error) => return Session::NotStarted { why: error.to_string() },
-    };
+    let (transport, mut child) = spawned.map_err(|error| error.to_string())?;
     let (hello, settings) = (hello(), PeerSettings::default());
     let greeted = timeout(GREETING_DEADLINE, AppServer::greet(transport, &hello, &settings));
-    let (app_server, mut events) = match greeted.await {
-        Ok(Ok(greeted)) => greeted,
-        Ok(Err(error)) => {
-            let end = how_it_ended(&mut child).await;
-            return Session::NotStarted { why: format!("{error} ({end})") };
-        }
-        Err(_) => {
-            let seconds = GREETING_DEADLINE.as_secs();
-            return Session::NotStarted { why: format!("it did not greet within {seconds} s") };
-        }
+    match greeted.await {
+        Ok(Ok((app_server, events))) => Ok(Greeted { app_server, events, child }),
+        Ok(Err(error)) => Err(format!("{error} ({})", how_it_ended(&mut child).await)),
+        Err(_) => Err(format!("it did not greet within {} s", GREETING_DEADLINE.as_secs())),
+    }
+}
+
+pub(super) async fn talk(start: Start) -> Session {
+    let begun = Instant::now();
+    let mut greeted = match greet(&start, &ARGUMENTS).await {
+        Ok(greeted) => greeted,
+        Err(why) => return Session::NotStarted { why },
     };
+    let Greeted { app_server, events, .. } = &mut greeted;
     let greeted_after = begun.elapsed();
     let mut warnings = Vec::new();
     let (account, read, sandbox) = tokio::select! {
-        answers = ask(&app_server, &start) => answers,
+        answers = ask(app_server, &start) => answers,
         // Ends only with the connection, and then every answer above is an error.
-        () = collect(&mut events, &mut warnings) => {
+        () = collect(events, &mut warnings) => {
             let gone = || "the app-server ended meanwhile".to_owned();
             (Err(Unanswered::Lost(gone())), Err(gone()), Err(gone()))
         }
     };
-    events.close().await;
-    // How it ends is not what we came for; a child that does not is killed here.
-    drop(child.wait(END_DEADLINE).await);
+    let version = app_server.version().semver().clone();
+    greeted.end().await;
     Session::Talked(Box::new(Talk {
         greeted_after,
-        version: app_server.version().semver().clone(),
+        version,
         account,
         config: CodexConfig { read, warnings },
         sandbox,
@@ -154,13 +169,15 @@ pub(super) fn judge_start(session: &Session, codex: &Path, expected: &Version) -
     }
 }
 
-type Answers = (Result<AccountState, Unanswered>, Result<(), String>, Result<Trial, String>);
+type Answers =
+    (Result<AccountState, Unanswered>, Result<Vec<Layer>, String>, Result<Trial, String>);
 
 async fn ask(app_server: &AppServer, start: &Start) -> Answers {
     let account = AccountRead { refresh_token: false };
     let account = app_server.call_within(&account, ANSWER_DEADLINE).await.map_err(Unanswered::new);
-    let config = ConfigRead { include_layers: false, cwd: None };
-    let config = app_server.call_within(&config, ANSWER_DEADLINE).await.map(drop);
+    let config = ConfigRead { include_layers: true, cwd: None };
+    let config = app_server.call_within(&config, ANSWER_DEADLINE).await;
+    let config = config.map(|state| layers(&state));
     let config = config.map_err(|error| Unanswered::new(error).into_words());
     let Ground { workspace, outside } = &start.ground;
     let bubblewrap = start.bubblewrap.clone();

@@ -2,7 +2,7 @@
 
 use ostler_model::{FailureClass, Interrupter, ThreadId, TurnEnd, TurnResult};
 
-use crate::conversation::{ResultShown, translate, words};
+use crate::conversation::{ResultShown, translate};
 use crate::failure::Exit;
 use crate::tasks::ending::exit_of;
 use crate::turn::{Detached, End, Sign, Watched};
@@ -64,7 +64,7 @@ fn turn(result: &TurnResult, watched: &Watched, shown: ResultShown) -> ResultSho
         TurnEnd::Interrupted { by } => ResultShown {
             exit: interrupted(by, watched.interrupted_with) as u8,
             status: "interrupted".to_owned(),
-            text: format!("interrupted by {}", words::interrupter(by)),
+            text: format!("interrupted by {}", by.describe()),
             ..shown
         },
         TurnEnd::Failed { failure } => ResultShown {

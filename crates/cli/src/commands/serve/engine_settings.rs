@@ -7,8 +7,8 @@ use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_config::Config;
 use ostler_config::settings as config;
 use ostler_engine::{
-    Allowed, Approver, Binaries, EngineSettings, PoolSettings, PoolWaits, Retention,
-    WorktreeSettings,
+    Allowed, Approver, Binaries, EngineSettings, OwnConfig, OwnServer, PoolSettings, PoolWaits,
+    Retention, WorktreeSettings,
 };
 use ostler_model::policy::{Effect, Folder, HostPattern, Matcher, Rule, RuleError, Scope, Words};
 use ostler_model::task::{
@@ -16,11 +16,19 @@ use ostler_model::task::{
 };
 use ostler_model::thread::OnStall;
 use ostler_model::{RuleId, TaskState};
+use ostler_server::Usual;
+use serde_json::Value;
 
+use super::notify_settings;
 use crate::commands::keeper::READY_DEADLINE;
 use crate::failure::{Exit, Failure};
+use crate::overlay;
 use crate::places::{self, Places};
 use crate::running::own_program;
+
+/// The MCP server that offers our tools to Codex: `ostler tools-mcp`, by this name in Codex's config.
+const OWN_SERVER: &str = "ostler-tools";
+const OWN_SERVER_COMMAND: &str = "tools-mcp";
 
 pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings, Failure> {
     let environment = places::environment();
@@ -51,20 +59,60 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
         queued: number(limits.queued),
         idle_thread: limits.idle_thread,
         approver: approver(&config.approver),
+        own_server: Some(own_server()?),
+        written_server: overlay::written_server,
         rules: rules(&config.policy)?,
         allowed: Allowed {
             danger_full_access: config.tasks.allow_danger_full_access,
             approval_never: config.tasks.allow_approval_never,
+            config: config.tasks.allow_config.clone(),
+            own_config: migrated(places, config)?,
         },
         worktrees: WorktreeSettings {
             folder: config.worktree.folder.clone(),
             branch_prefix: config.worktree.branch_prefix.as_str().to_owned(),
         },
+        notify: notify_settings::notify(config)?,
+    })
+}
+
+/// The servers that `ostler migrate` keeps: those that tasks have by default, and those of this moment, which a chat brings along; and our
+/// own, for whomever it works.
+fn migrated(places: &Places, config: &Config) -> Result<OwnConfig, Failure> {
+    let own = own_server()?;
+    let usual = usual(places, config).settings.config;
+    let places = places.clone();
+    Ok(OwnConfig::new(move |key, value| {
+        let is_it = |known: &String| known == value;
+        (own.is_brought_by(key, value) && says_only_for_whom(value))
+            || usual.get(key).is_some_and(is_it)
+            || overlay::overrides(&places).get(key).is_some_and(is_it)
+    }))
+}
+
+/// Whether a server is told nothing by its environment but for whom it works.
+fn says_only_for_whom(server: &str) -> bool {
+    let Ok(Value::Object(table)) = serde_json::from_str(server) else { return false };
+    match table.get("env") {
+        None => true,
+        Some(Value::Object(variables)) => {
+            variables.keys().all(|name| name == "OSTLER_CONVERSATION" || name == "OSTLER_TASK")
+        }
+        Some(_) => false,
+    }
+}
+
+/// Our own tools, as Codex is told to start them.
+pub(crate) fn own_server() -> Result<OwnServer, Failure> {
+    Ok(OwnServer {
+        name: OWN_SERVER.to_owned(),
+        program: own_program()?,
+        arguments: vec![OWN_SERVER_COMMAND.to_owned()],
     })
 }
 
 /// What holds for a task that says nothing else.
-pub(super) fn defaults(config: &Config) -> TaskSettings {
+pub(crate) fn task_defaults(config: &Config) -> TaskSettings {
     let tasks = &config.tasks;
     TaskSettings {
         sandbox: Sandbox {
@@ -108,11 +156,26 @@ pub(super) fn defaults(config: &Config) -> TaskSettings {
             work_ms: tasks.budget_time.map(milliseconds),
             turns: tasks.budget_turns,
         },
+        notify: notify_settings::usual(config),
         ..TaskSettings::default()
     }
 }
 
-pub(super) fn retention(config: &Config) -> Retention {
+/// What holds where a request says nothing.
+pub(super) fn usual(places: &Places, config: &Config) -> Usual {
+    let mut settings = task_defaults(config);
+    if config.migrate.for_tasks {
+        settings.config = overlay::overrides(places);
+    }
+    Usual {
+        settings,
+        worktree: config.tasks.worktree,
+        retention: retention(config),
+        mcp_may_decide: config.mcp.may_decide.clone(),
+    }
+}
+
+fn retention(config: &Config) -> Retention {
     let kept = &config.retention;
     let counts = [
         (TaskState::Completed, kept.completed),
@@ -241,7 +304,33 @@ mod tests {
             budget: Budget { turns: Some(3), ..Budget::default() },
             ..TaskSettings::default()
         };
-        assert_eq!(defaults(&config), expected);
+        assert_eq!(task_defaults(&config), expected);
+    }
+
+    #[test]
+    fn our_own_server_is_known_for_whomever_it_works() {
+        let own = OwnServer {
+            name: OWN_SERVER.to_owned(),
+            program: "/bin/sh".into(),
+            arguments: vec![OWN_SERVER_COMMAND.to_owned()],
+        };
+        let is_own = |server: &str| {
+            own.is_brought_by("mcp_servers.ostler-tools", server) && says_only_for_whom(server)
+        };
+        assert!(is_own(r#"{"command":"/bin/sh","args":["tools-mcp"]}"#));
+        assert!(is_own(
+            r#"{"args":["tools-mcp"],"command":"/bin/sh","env":{"OSTLER_CONVERSATION":"c","OSTLER_TASK":"t"}}"#
+        ));
+        for other in [
+            r#"{"command":"/bin/ls","args":["tools-mcp"]}"#,
+            r#"{"command":"/bin/sh","args":["-c","tools-mcp"]}"#,
+            r#"{"command":"/bin/sh","args":["tools-mcp"],"env":{"OSTLER_HOME":"/x"}}"#,
+            r#"{"command":"/bin/sh","args":["tools-mcp"],"env":["OSTLER_TASK"]}"#,
+            r#"{"command":"/bin/sh","args":["tools-mcp"],"cwd":"/x"}"#,
+            "[]",
+        ] {
+            assert!(!is_own(other), "{other}");
+        }
     }
 
     #[test]

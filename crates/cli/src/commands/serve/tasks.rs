@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_engine::{Engine, EngineTask, Retention, Store, StoreError, StoreSettings, SweepReport};
-use ostler_model::task::TaskSettings;
+use ostler_engine::{Engine, EngineTask, Store, StoreError, StoreSettings, SweepReport};
+use ostler_server::heart::Beat;
 use ostler_server::{Hall, Office, StopMode};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -22,22 +22,22 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// Every runner writes down what it has, which takes one sync of the disk; past this the disk is not well.
 const END_DEADLINE: Duration = Duration::from_secs(20);
 
+/// The dispatcher hears within milliseconds; past this it does not hear at all.
+const APPLY_DEADLINE: Duration = Duration::from_secs(10);
+
 /// All tasks of this state folder, at work.
 pub(super) struct Tasks {
     engine: Engine,
-    defaults: TaskSettings,
-    retention: Retention,
-    /// Whether a task has a worktree of its own where the request says nothing.
-    worktree: bool,
     stop: CancellationToken,
 }
 
 /// The same once it is minded: whoever ends the daemon ends this first.
 pub(super) struct Minded {
     engine: Engine,
+    office: Arc<Office>,
     stop: CancellationToken,
     ended: JoinHandle<Result<(), StoreError>>,
-    _sweeping: AbortOnDropHandle<()>,
+    _beside: [AbortOnDropHandle<()>; 2],
 }
 
 impl Tasks {
@@ -52,26 +52,23 @@ impl Tasks {
         let store = Store::open(StoreSettings::at(&config.store.path))?;
         let stop = CancellationToken::new();
         let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
-        let defaults = engine_settings::defaults(config);
-        let retention = engine_settings::retention(config);
-        let worktree = config.tasks.worktree;
-        Ok((Self { engine, defaults, retention, worktree, stop }, task))
+        Ok((Self { engine, stop }, task))
     }
 
-    pub(super) fn office(&self, hall: &Arc<Hall>) -> Arc<Office> {
-        Arc::new(Office {
-            engine: self.engine.clone(),
-            hall: hall.clone(),
-            defaults: self.defaults.clone(),
-            retention: self.retention.clone(),
-            worktree: self.worktree,
-        })
+    pub(super) fn office(
+        &self,
+        places: &Places,
+        config: &ConfigFile,
+        hall: &Arc<Hall>,
+    ) -> Arc<Office> {
+        let usual = engine_settings::usual(places, config.config());
+        Arc::new(Office::new(self.engine.clone(), hall.clone(), usual, places.files()))
     }
 
     /// If the engine ends by itself, nothing can be written any more, and the daemon ends with it.
-    pub(super) fn mind(self, task: EngineTask, hall: &Arc<Hall>) -> Minded {
-        let Self { engine, retention, stop, .. } = self;
-        let hall = hall.clone();
+    pub(super) fn mind(self, task: EngineTask, office: Arc<Office>, beat: Beat) -> Minded {
+        let Self { engine, stop } = self;
+        let hall = office.hall.clone();
         let ended = tokio::spawn(async move {
             let ended = task.ended().await;
             if let Err(error) = &ended {
@@ -79,12 +76,24 @@ impl Tasks {
             }
             ended
         });
-        let sweeping = tokio::spawn(sweep(engine.clone(), retention));
-        Minded { engine, stop, ended, _sweeping: AbortOnDropHandle::new(sweeping) }
+        let beside =
+            [tokio::spawn(sweep(office.clone())), tokio::spawn(feel(engine.clone(), beat))];
+        Minded { engine, office, stop, ended, _beside: beside.map(AbortOnDropHandle::new) }
     }
 }
 
 impl Minded {
+    /// Other settings from now on. If they are not all right, all stays as it is.
+    pub(super) async fn apply(&self, places: &Places, file: &ConfigFile) -> Result<(), Failure> {
+        let config = file.config();
+        let settings = engine_settings::engine(places, config)?;
+        if timeout(APPLY_DEADLINE, self.engine.apply(settings)).await.is_err() {
+            return Err(Failure::new(Exit::Failed, "the engine does not take other settings"));
+        }
+        self.office.apply(engine_settings::usual(places, config));
+        Ok(())
+    }
+
     /// Writes down what there is, and closes the store.
     pub(super) async fn end(self) -> Result<(), Failure> {
         self.stop.cancel();
@@ -103,12 +112,20 @@ impl Minded {
     }
 }
 
-async fn sweep(engine: Engine, retention: Retention) {
+/// Gives a beat each time that the dispatcher has gone round: one that stands still is missed.
+async fn feel(engine: Engine, mut beat: Beat) {
+    loop {
+        engine.goes_round().await;
+        beat.next().await;
+    }
+}
+
+async fn sweep(office: Arc<Office>) {
     let mut hours = interval(SWEEP_EVERY);
     hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         hours.tick().await;
-        match engine.sweep(&retention).await {
+        match office.sweep().await {
             Ok(report) if report.is_empty() => tracing::debug!("nothing is too old to be kept"),
             Ok(report) => tell(&report),
             Err(error) => tracing::warn!(%error, "what is too old could not be removed"),
@@ -121,8 +138,9 @@ fn tell(report: &SweepReport) {
         too_old = report.too_old.len(),
         too_many = report.too_many.len(),
         too_large = report.too_large.len(),
-        wire_removed = report.wire_removed.len(),
         rule_uses = report.rule_uses,
+        host_asks = report.host_asks,
+        notifications = report.notifications,
         bytes_before = report.bytes_before,
         bytes_after = report.bytes_after,
         "retention has removed tasks that are over"

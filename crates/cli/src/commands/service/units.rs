@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use ostler_config::settings::Daemon;
+
 use crate::failure::{Exit, Failure};
 
 pub(super) const SERVICE: &str = "ostler.service";
@@ -20,11 +22,14 @@ pub(super) struct Unit {
 /// The socket, on which the manager listens also while no daemon runs, and the service behind it.
 pub(super) fn units(
     program: &Path,
-    socket: &Path,
+    daemon: &Daemon,
     variables: impl Iterator<Item = (&'static str, OsString)>,
 ) -> Result<[Unit; 2], Failure> {
     let program = quoted(text(program.as_os_str())?).replace('$', "$$");
-    let listen = text(socket.as_os_str())?.replace('%', "%%");
+    let listen = text(daemon.socket.as_os_str())?.replace('%', "%%");
+    let watchdog = daemon
+        .watchdog
+        .map_or_else(String::new, |limit| format!("WatchdogSec={}\n", limit.as_secs()));
     let mut environment = String::new();
     for (name, value) in variables {
         let setting = quoted(&format!("{name}={}", text(&value)?));
@@ -54,7 +59,7 @@ pub(super) fn units(
          Type=notify\n\
          ExecStart={program} serve\n\
          ExecReload=kill -HUP $MAINPID\n\
-         WatchdogSec=30\n\
+         {watchdog}\
          Restart=on-failure\n\
          RestartSec=1\n\
          # Keepers and their turns outlive the daemon, also where they could not get a scope of their own.\n\
@@ -91,13 +96,17 @@ mod tests {
     fn paths_with_every_special_character_are_escaped() {
         let variables = [("PATH", OsString::from("/a \"b\":/c%d\\e"))].into_iter();
         let program = Path::new("/opt/my $tools/50%/ostler");
-        let [socket, service] = units(program, Path::new("/run/50%/s"), variables).unwrap();
+        let socket = "[daemon]\nsocket = \"/run/50%/s\"\nwatchdog = \"off\"\n";
+        let config = ostler_config::parse(socket, &ostler_config::Surroundings::usual()).unwrap();
+        let daemon = config.config.daemon;
+        let [socket, service] = units(program, &daemon, variables).unwrap();
+        assert!(!service.text.contains("WatchdogSec"), "{}", service.text);
         assert!(socket.text.contains("\nListenStream=/run/50%%/s\n"), "{}", socket.text);
         let start = "\nExecStart=\"/opt/my $$tools/50%%/ostler\" serve\n";
         assert!(service.text.contains(start), "{}", service.text);
         let path = "\nEnvironment=\"PATH=/a \\\"b\\\":/c%%d\\\\e\"\n";
         assert!(service.text.contains(path), "{}", service.text);
         let line = [("PATH", OsString::from("/a\nExecStartPre=/bin/x"))].into_iter();
-        assert!(units(program, Path::new("/s"), line).is_err());
+        assert!(units(program, &daemon, line).is_err());
     }
 }

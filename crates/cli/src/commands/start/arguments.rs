@@ -88,6 +88,10 @@ pub(crate) struct TaskArguments {
     /// What to do if nothing comes for two minutes although Codex answers
     #[arg(long, value_enum)]
     on_stall: Option<Stall>,
+    /// Who is told what becomes of it: a target of the configuration, `local`, the address of a webhook, or `none`
+    /// [default: those with `default = true`]
+    #[arg(long, value_name = "TARGET", num_args = 1)]
+    notify: Vec<String>,
     /// The tokens the task may use; at the edge it pauses and asks
     #[arg(long, value_name = "NUMBER")]
     budget_tokens: Option<u64>,
@@ -168,8 +172,15 @@ impl TaskArguments {
             budget_work_ms: self.budget_time.map(milliseconds),
             budget_turns: self.budget_turns,
             worktree: self.worktree.then_some(true),
+            notify: self.notify(),
             ..StartRequest::default()
         })
+    }
+
+    /// `none` is nobody; nothing is whoever the configuration says.
+    fn notify(&self) -> Option<Vec<String>> {
+        let named = self.notify.iter().filter(|name| *name != "none").cloned();
+        (!self.notify.is_empty()).then(|| named.collect())
     }
 
     fn input(&self, prompt: String) -> Result<Input, Failure> {

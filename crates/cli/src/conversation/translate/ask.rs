@@ -8,6 +8,15 @@ use super::super::words;
 use super::item::files;
 
 pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
+    shown_of("Codex", id, ask)
+}
+
+/// A question of the host agent's own tools.
+pub(crate) fn agents_ask(id: &AskId, ask: &Ask) -> AskShown {
+    shown_of("The agent", id, ask)
+}
+
+fn shown_of(who: &str, id: &AskId, ask: &Ask) -> AskShown {
     let mut shown = AskShown {
         id: id.to_string(),
         reason: ask.reason.clone(),
@@ -83,7 +92,10 @@ pub(crate) fn ask(id: &AskId, ask: &Ask) -> AskShown {
             "Codex asks something new"
         }
     };
-    what.clone_into(&mut shown.what);
+    shown.what = match what.strip_prefix("Codex ") {
+        Some(wish) => format!("{who} {wish}"),
+        None => what.to_owned(),
+    };
     shown
 }
 

@@ -49,6 +49,25 @@ pub(in crate::commands::doctor) fn judge(trial: &Trial) -> Check {
         Name::Sandbox,
         format!("confines: read-only holds, writes stay in the workspace{network}{whose}"),
     )
+    .with_details(modes(trial))
+}
+
+/// What was found in each mode.
+fn modes(trial: &Trial) -> Vec<String> {
+    let reach = |network: Network| match network {
+        Network::Closed => "no network",
+        Network::Reached => "network",
+        Network::Untried => "network not tried",
+    };
+    let git = if trial.git.appeared { "and in its .git" } else { "not in its .git" };
+    vec![
+        format!("read-only: nothing can be written, {}", reach(trial.read_only_network)),
+        format!(
+            "workspace-write: files in the workspace, {git}, nothing beside it, {}",
+            reach(trial.network)
+        ),
+        format!("workspace-write with network allowed: {}", reach(trial.allowed_network)),
+    ]
 }
 
 /// What a command could do although it must not.
@@ -74,7 +93,7 @@ fn leaks(trial: &Trial) -> Vec<&'static str> {
             Attempt { .. } => {}
         }
     }
-    if trial.network == Network::Reached {
+    if [trial.network, trial.read_only_network].contains(&Network::Reached) {
         leaks.push("a command without network reached a port of this machine");
     }
     leaks
@@ -139,7 +158,10 @@ mod tests {
             read_only: refused(),
             inside: written(),
             outside: refused(),
+            git: refused(),
             network: Network::Closed,
+            read_only_network: Network::Closed,
+            allowed_network: Network::Reached,
             kernel: Kernel::default(),
             bubblewrap: None,
         }
@@ -158,7 +180,18 @@ mod tests {
 
     #[test]
     fn a_sandbox_that_confines_is_ok() {
-        let ok = |found: &str| Check::ok(Name::Sandbox, found);
+        let modes = |network: &str| {
+            let writable =
+                "workspace-write: files in the workspace, not in its .git, nothing beside it";
+            vec![
+                "read-only: nothing can be written, no network".to_owned(),
+                format!("{writable}, {network}"),
+                "workspace-write with network allowed: network".to_owned(),
+            ]
+        };
+        let ok_with =
+            |found: &str, network| Check::ok(Name::Sandbox, found).with_details(modes(network));
+        let ok = |found: &str| ok_with(found, "no network");
         let found = "confines: read-only holds, writes stay in the workspace, no network";
         assert_eq!(judge(&confining()), ok(found));
         let trial = Trial { bubblewrap: Some("/usr/bin/bwrap".into()), ..confining() };
@@ -166,7 +199,7 @@ mod tests {
         let trial = Trial { network: Network::Untried, ..confining() };
         let found =
             "confines: read-only holds, writes stay in the workspace; the network was not tried";
-        assert_eq!(judge(&trial), ok(found));
+        assert_eq!(judge(&trial), ok_with(found, "network not tried"));
     }
 
     #[test]

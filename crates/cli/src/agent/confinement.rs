@@ -1,0 +1,39 @@
+//! Where the agent's tools may write, from the settings.
+
+use std::path::{Path, PathBuf};
+
+use ostler_agent::sandbox::Confinement;
+use ostler_config::{Config, settings};
+use ostler_model::task::{Approval, Sandbox, SandboxMode};
+
+use crate::bench::Bench;
+use crate::places;
+
+/// For tools that work in this folder.
+pub(crate) fn confinement(bench: &Bench, config: &Config, cwd: &Path) -> Confinement {
+    let agent = &config.agent;
+    let roots = agent.writable_roots.iter().map(|root| root.display().to_string());
+    let sandbox = Sandbox {
+        mode: match agent.sandbox {
+            settings::Sandbox::ReadOnly => SandboxMode::ReadOnly,
+            settings::Sandbox::WorkspaceWrite => SandboxMode::WorkspaceWrite,
+        },
+        writable_roots: roots.collect(),
+        network: agent.network,
+    };
+    let approval = match agent.approval {
+        settings::Approval::Untrusted => Approval::Untrusted,
+        settings::Approval::OnRequest => Approval::OnRequest,
+    };
+    let places = &bench.places;
+    let temporary = places::variable("TMPDIR").map(PathBuf::from);
+    let protected =
+        [Some(places.config.clone()), Some(places.state.clone()), bench.usual_codex_home()];
+    Confinement {
+        sandbox,
+        approval,
+        cwd: cwd.to_owned(),
+        temporary: std::iter::once(PathBuf::from("/tmp")).chain(temporary).collect(),
+        protected: protected.into_iter().flatten().collect(),
+    }
+}

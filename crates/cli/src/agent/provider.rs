@@ -1,0 +1,100 @@
+//! Providers of models, from the settings to what the agent asks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ostler_agent::api::provider::issuer;
+use ostler_agent::api::{KeySource, ModelApi, Patience, Provider, Secret, Wire};
+use ostler_config::{Config, EnvironmentName, Invocation, settings};
+
+use crate::bench::Bench;
+use crate::failure::{Exit, Failure};
+use crate::places;
+
+/// A client for the provider of this name.
+pub(crate) fn connect(
+    bench: &Bench,
+    config: &Config,
+    name: &str,
+) -> Result<Arc<dyn ModelApi>, Failure> {
+    provider(bench, config, name)?.connect(Patience::default()).map_err(|error| {
+        Failure::new(Exit::Usage, format!("the provider {name} cannot be asked: {error}"))
+    })
+}
+
+/// The provider of this name, with where its key is.
+pub(crate) fn provider(bench: &Bench, config: &Config, name: &str) -> Result<Provider, Failure> {
+    let unknown = || {
+        Failure::new(Exit::Usage, format!("there is no provider {name:?}")).hint(format!(
+            "write a [providers.{name}] section, or choose another with provider in [agent]"
+        ))
+    };
+    let provider = config.provider(name).ok_or_else(unknown)?;
+    let base_url =
+        provider.base_url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default();
+    let mut headers = Vec::new();
+    for (header, variable) in &provider.headers.0 {
+        let Some(value) = places::variable(variable.as_str()) else {
+            let message = format!(
+                "{} is not set, which the header {header} of {name} needs",
+                variable.as_str()
+            );
+            return Err(Failure::new(Exit::Usage, message).hint("set it, or take the header out"));
+        };
+        headers.push((header.clone(), Secret::new(value.to_string_lossy())));
+    }
+    Ok(Provider {
+        issuer: issuer(&base_url),
+        base_url,
+        wire: match provider.wire {
+            settings::Wire::Responses => Wire::Responses,
+            settings::Wire::Chat => Wire::Chat,
+        },
+        key: key(bench, &provider),
+        headers,
+        proxy: proxy(),
+    })
+}
+
+fn key(bench: &Bench, provider: &settings::Provider) -> KeySource {
+    let named = key_source(
+        provider.key_env.as_ref(),
+        provider.key_file.as_ref(),
+        provider.key_command.as_ref(),
+    );
+    match (named, bench.usual_codex_home()) {
+        (KeySource::None, Some(codex_home)) if provider.codex_login => {
+            KeySource::CodexLogin { codex_home }
+        }
+        (named, _) => named,
+    }
+}
+
+/// The first that is named.
+pub(crate) fn key_source(
+    variable: Option<&EnvironmentName>,
+    file: Option<&PathBuf>,
+    command: Option<&Invocation>,
+) -> KeySource {
+    if let Some(variable) = variable {
+        let name = variable.as_str().to_owned();
+        let from = name.clone();
+        let fetch = move || places::variable(&from).map(|key| Secret::new(key.to_string_lossy()));
+        return KeySource::Given { name, fetch: Arc::new(fetch) };
+    }
+    if let Some(file) = file {
+        return KeySource::File(file.clone());
+    }
+    if let Some(command) = command {
+        let words = std::iter::once(&command.program).chain(&command.arguments);
+        return KeySource::Command(words.cloned().collect());
+    }
+    KeySource::None
+}
+
+/// As most programs find it. A provider on this machine needs none.
+pub(crate) fn proxy() -> Option<String> {
+    let named = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+    let found = named.into_iter().find_map(places::variable)?;
+    Some(found.to_string_lossy().into_owned())
+}

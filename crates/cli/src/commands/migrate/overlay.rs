@@ -1,0 +1,80 @@
+//! The way that leaves Codex's file alone: what was migrated is given to Codex with each thread.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ostler_codex::binary::resolve;
+use ostler_config::migrate::{Overlay, take_out};
+use toml::Table;
+
+use super::config_file::ConfigToml;
+use super::gather::gather;
+use super::report::{Mode, Report, ServerState};
+use super::{plugins, trial};
+use crate::bench::Bench;
+use crate::failure::Failure;
+use crate::overlay;
+
+pub(crate) async fn run(
+    bench: &Bench,
+    home: &Path,
+    from: &[PathBuf],
+    dry_run: bool,
+) -> Result<Report, Failure> {
+    let gathered = gather(bench, from)?;
+    let mut report = Report::new(Mode::Overlay, dry_run, home.join("config.toml"));
+    let text = match ConfigToml::look(home) {
+        Ok(file) => {
+            discover(bench, home, file.text(), &mut report).await;
+            file.text().to_owned()
+        }
+        // Codex will say the same, and more loudly.
+        Err(failure) => {
+            report.notes.push(failure.message);
+            String::new()
+        }
+    };
+    let there = servers_in(&text);
+    let theirs = servers_in(&take_out(&text).map_or_else(|_| text.clone(), |out| out.text));
+    let ours = gathered.servers.iter().filter(|found| !there.contains(&found.name));
+    let servers = ours.map(|found| {
+        let table = serde_json::to_value(&found.table).unwrap_or_default();
+        (found.name.clone(), table)
+    });
+    let new = Overlay {
+        version: Overlay::VERSION,
+        from: gathered.from.clone(),
+        servers: servers.collect(),
+    };
+    report.written = overlay::load(&bench.places)?.as_ref() != Some(&new);
+    if report.written && !dry_run {
+        overlay::save(&bench.places, &new)?;
+    }
+    let state = |name: &str| match (theirs.contains(name), there.contains(name)) {
+        (true, _) => ServerState::Theirs,
+        (false, true) => ServerState::Written,
+        (false, false) => ServerState::Migrated,
+    };
+    gathered.tell(bench, state, &mut report);
+    Ok(report)
+}
+
+/// The plugins of the home are there for every thread anyway; the person is told which.
+async fn discover(bench: &Bench, home: &Path, text: &str, report: &mut Report) {
+    let found = resolve(&bench.settings(), &bench.cache, &bench.environment).await;
+    let told = match found {
+        Ok(found) => trial::look(bench, &found.path, home, text).await,
+        Err(error) => Err(Failure::from(error).message),
+    };
+    match told {
+        Ok(told) => drop(plugins::entries(&told, text, report)),
+        Err(why) => report.plugin_note = Some(why),
+    }
+}
+
+/// The names of the servers in Codex's own file.
+fn servers_in(text: &str) -> BTreeSet<String> {
+    let config: Table = toml::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
+    let servers = config.get("mcp_servers").and_then(toml::Value::as_table);
+    servers.map(|servers| servers.keys().cloned().collect()).unwrap_or_default()
+}
