@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every arrow between rooms that is allowed. An arrow that is not here is a design question, not a line to add.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("ostler-model", &[]),
     ("ostler-config", &[]),
     ("ostler-scripted-model", &[]),
@@ -16,10 +16,13 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("ostler-server", &["ostler-engine", "ostler-model"]),
     ("ostler-store", &["ostler-model"]),
     ("ostler-engine", &["ostler-codex", "ostler-model", "ostler-store"]),
+    // What it needs of the daemon it is given as traits, because it runs in another process: decision 0013.
+    ("ostler-agent", &["ostler-model", "ostler-store"]),
     // `keeper`, `codex`, `doctor` and `demo` work without a daemon, so the door for people reaches codex itself.
     (
         "ostler",
         &[
+            "ostler-agent",
             "ostler-codex",
             "ostler-config",
             // The daemon is this binary, too: it builds the engine and gives it to the server.
@@ -36,19 +39,26 @@ const ARROWS: [(&str, &[&str]); 9] = [
 ];
 
 /// Crates that stand for a world only some rooms may know.
-const WORLDS: [(&str, &[&str]); 9] = [
+const WORLDS: [(&str, &[&str]); 14] = [
     ("clap", &["ostler"]),
     ("anstream", &["ostler"]),
     ("indicatif", &["ostler"]),
+    ("pulldown-cmark", &["ostler"]),
     ("etcetera", &["ostler"]),
     ("tungstenite", &["ostler-codex"]),
     ("axum", &["ostler-server"]),
     ("hyper", &["ostler-codex", "ostler-scripted-model", "ostler-server"]),
+    ("html5ever", &["ostler-agent"]),
+    // The agent asks models; the server, which is where HTTP is known, tells webhooks and chats.
+    ("reqwest", &["ostler-agent", "ostler-server"]),
+    ("rmcp", &["ostler-server"]),
     ("rusqlite", &["ostler-store"]),
+    ("tokio-rustls", &["ostler-server"]),
     (
         "tokio",
         &[
             "ostler",
+            "ostler-agent",
             "ostler-codex",
             "ostler-engine",
             "ostler-scripted-model",

@@ -15,6 +15,9 @@ pub const VERSIONS: [&str; 3] = ["0.130.0", "0.142.5", "0.166.0"];
 /// The oldest version that is supported.
 pub const OLDEST: &str = "0.125.0";
 
+/// The newest version that we know to work.
+pub const NEWEST: &str = "0.169.0";
+
 /// Where the binaries are kept; with this variable, several checkouts can share one folder.
 const CACHE_VARIABLE: &str = "OSTLER_TEST_CODEX_CACHE";
 

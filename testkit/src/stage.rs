@@ -8,12 +8,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use ostler_codex::bare_client::Client;
 use ostler_codex::keeper::environment::EnvironmentRule;
 use ostler_codex::keeper::{self, Found, StartKeeper};
 use ostler_scripted_model::{ProviderLimits, Script, ScriptedModel};
 use tempfile::TempDir;
 
-use crate::client::Client;
 use crate::codex::codex_binary;
 
 /// Codex listens after 0.1 s; the tests share two cores with each other.
@@ -169,7 +169,7 @@ impl Stage {
 
     /// A client of this app-server.
     pub async fn client(&self, codex: &KeptCodex) -> Result<Client> {
-        Client::connect(&codex.socket(), self.workspace()).await
+        Ok(Client::connect(&codex.socket(), self.workspace()).await?)
     }
 }
 

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_codex::keeper;
 use ostler_engine::{
-    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, PoolSettings, PoolWaits,
-    StartTask, WorktreeSettings,
+    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, NotifySettings, PoolSettings,
+    PoolWaits, StartTask, WorktreeSettings,
 };
 use ostler_model::task::{
     AskRecord, DecidedBy, IntentState, Sandbox, SandboxMode, TaskSettings, Wish,
@@ -42,13 +42,22 @@ impl Workshop {
     ) -> Result<Self> {
         std::fs::create_dir_all(stage.state())?;
         let store = Store::open(StoreSettings::at(stage.state().join("ostler.db")))?;
+        let mut settings = Self::usual_settings(stage)?;
+        change(&mut settings);
+        let stop = CancellationToken::new();
+        let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
+        Ok(Self { engine, stop, task })
+    }
+
+    /// What an engine has that is opened without other wishes.
+    pub fn usual_settings(stage: &Stage) -> Result<EngineSettings> {
         let start = stage.start_keeper()?;
         let binaries = Binaries::new(
             Settings { path: Some(stage.codex_path().to_owned()), version: None },
             Cache::new(stage.state().join("codex")),
             Environment::new(start.environment.clone()),
         );
-        let mut settings = EngineSettings {
+        Ok(EngineSettings {
             pool: PoolSettings {
                 keepers: start.root,
                 program: start.program,
@@ -67,17 +76,16 @@ impl Workshop {
             queued: 1000,
             idle_thread: Duration::from_secs(60),
             approver: None,
+            own_server: None,
+            written_server: |_| None,
             rules: Vec::new(),
             allowed: Allowed::default(),
             worktrees: WorktreeSettings {
                 folder: stage.state().join("worktrees"),
                 branch_prefix: "ostler/".to_owned(),
             },
-        };
-        change(&mut settings);
-        let stop = CancellationToken::new();
-        let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
-        Ok(Self { engine, stop, task })
+            notify: NotifySettings::default(),
+        })
     }
 
     /// Lets it end at once; what it has under way is given up.
@@ -141,7 +149,15 @@ impl Workshop {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                bail!("the task still stands as {:?}: {:?}", now.state, now.cause);
+                let log = self.engine.store().events(task, 0, 1000).await?;
+                let log: Vec<String> =
+                    log.iter().map(|logged| format!("{} {:?}", logged.at, logged.event)).collect();
+                bail!(
+                    "the task still stands as {:?}: {:?}; its log:\n{}",
+                    now.state,
+                    now.cause,
+                    log.join("\n")
+                );
             }
             // A change may be told before somebody listens; then the state is looked at again after a moment.
             drop(timeout(left.min(Duration::from_millis(200)), changes.recv()).await);

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ostler_codex::keeper::{self, Found};
+use ostler_codex::keeper::{self, Condition, Found};
 use ostler_server::api::TaskList;
 use ostler_server::client::{Client, ClientError, ClientSettings, Versions};
 use ostler_testkit::Stage;
@@ -13,10 +13,19 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
+enum Disk {
+    Large,
+    /// A file system in memory that only the daemon sees.
+    Small {
+        megabytes: u32,
+    },
+}
+
 pub(crate) struct Daemon {
     /// `OSTLER_HOME`; short, because of the sockets in it.
     home: TempDir,
     program: PathBuf,
+    disk: Disk,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     process: Mutex<Option<Child>>,
 }
@@ -43,8 +52,42 @@ impl Daemon {
         Self {
             home,
             program: program.into(),
+            disk: Disk::Large,
             environment: stage.start_keeper().unwrap().environment,
             process: Mutex::new(None),
+        }
+    }
+
+    /// Its state is on a disk of its own, of so many megabytes.
+    pub(crate) fn on_a_small_disk(self, megabytes: u32) -> Self {
+        std::fs::create_dir_all(self.home.path().join("state")).unwrap();
+        Self { disk: Disk::Small { megabytes }, ..self }
+    }
+
+    /// The folder of its state as the daemon sees it.
+    pub(crate) fn state(&self) -> PathBuf {
+        let process = self.process.lock().unwrap();
+        let pid = process.as_ref().and_then(Child::id).unwrap();
+        let path = self.home.path().join("state");
+        PathBuf::from(format!("/proc/{pid}/root{}", path.display()))
+    }
+
+    fn command(&self) -> Command {
+        match self.disk {
+            Disk::Large => {
+                let mut command = Command::new(&self.program);
+                command.arg("serve");
+                command
+            }
+            Disk::Small { megabytes } => {
+                let mount = format!(
+                    "mount -t tmpfs -o size={megabytes}m,mode=700 none \"$0\" && exec \"$1\" serve"
+                );
+                let mut command = Command::new("unshare");
+                command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &mount]);
+                command.arg(self.home.path().join("state")).arg(&self.program);
+                command
+            }
         }
     }
 
@@ -57,8 +100,8 @@ impl Daemon {
             .append(true)
             .open(self.home.path().join("daemon.log"))
             .unwrap();
-        let child = Command::new(&self.program)
-            .arg("serve")
+        let child = self
+            .command()
             .env_clear()
             .envs(self.environment.clone())
             .env("OSTLER_HOME", self.home.path())
@@ -118,24 +161,34 @@ impl Daemon {
         {
             for task in list.tasks {
                 println!("{} {} {:?} turn {:?}", task.id, task.state, task.cause, task.turn);
+                if !task.state.is_over() {
+                    for event in crate::check::log(self, task.id.as_str()).await {
+                        println!("     {event:?}");
+                    }
+                }
             }
         }
         println!("{}", self.log());
     }
 
-    /// Waits until the app-servers were ended for being idle, then ends the daemon in peace.
+    /// Ends the daemon in peace when nothing is left to do.
     pub(crate) async fn end(&self) {
+        self.idle().await;
+        let mut client = self.client().await.unwrap();
+        client.stop(ostler_server::StopMode::Graceful).await.unwrap();
+        self.gone().await;
+    }
+
+    /// Waits until the app-servers were ended for being idle.
+    pub(crate) async fn idle(&self) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while self
             .keepers()
             .iter()
-            .any(|found| matches!(found.condition, keeper::Condition::Running))
+            .any(|found| !matches!(found.condition, Condition::Ended(_) | Condition::Gone))
         {
             assert!(Instant::now() < deadline, "idle app-servers live on:\n{}", self.log());
             sleep(Duration::from_millis(100)).await;
         }
-        let mut client = self.client().await.unwrap();
-        client.stop(ostler_server::StopMode::Graceful).await.unwrap();
-        self.gone().await;
     }
 }

@@ -48,6 +48,8 @@ impl<'a> Killer<'a> {
             .filter_map(
                 |record| if which == 1 { record.keeper.as_ref() } else { record.codex.as_ref() },
             )
+            // A keeper that was killed wrote no end, and its numbers may be another's by now.
+            .filter(|process| process.is_alive())
             .map(|process| process.pid)
             .collect();
         if pids.is_empty() {

@@ -1,5 +1,5 @@
-//! Thirty tasks on real Codex, while the daemon, keepers and app-servers are killed at random. Nothing may be lost, nothing
-//! done twice, nothing left behind. `scripts/chaos` runs a longer one by hand.
+//! Real daemons that are killed, or whose disk is full. Nothing may be lost, nothing done twice, nothing left behind.
+//! `scripts/chaos` runs a longer storm by hand.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 #![expect(
     clippy::print_stdout,
@@ -9,21 +9,24 @@
 
 mod check;
 mod daemon;
+mod full_disk;
 mod killer;
 mod people;
 mod random;
+mod role;
+mod submit;
 
 use std::time::Duration;
 
-use ostler_scripted_model::{Answer, Call, Conversation, Pace, Plays, ProviderLimits, Script};
+use ostler_scripted_model::{Pace, ProviderLimits, Script};
 use ostler_testkit::Stage;
-use serde_json::json;
 use tokio::time::timeout;
 
 use daemon::Daemon;
 use killer::Killer;
 use people::People;
 use random::Random;
+use role::conversation;
 
 /// The whole of it takes about a minute on two quiet cores.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -37,22 +40,8 @@ fn name(task: u64) -> String {
     format!("horse-{task:03}")
 }
 
-/// The model wants two commands run, each of which leaves a line, and looks what has been done before it asks.
-fn conversation(task: u64) -> Conversation {
-    let name = name(task);
-    let step = |number: u32| {
-        let command = format!("sh -c 'echo ran >> {name}.{number}.log; echo did-{name}-{number}'");
-        Answer {
-            text: Some(format!("Step {number} of {name}.")),
-            calls: vec![Call::function("exec_command", json!({ "cmd": command }))],
-            plays: Plays::Until(format!("did-{name}-{number}")),
-            ..Answer::default()
-        }
-    };
-    let end = Answer { text: Some(format!("{name} is ready.")), ..Answer::default() };
-    Conversation { prompt: format!("harness {name} now"), answers: vec![step(1), step(2), end] }
-}
-
+/// Thirty tasks on real Codex, which are answered, refused, steered, stopped and given more, while the daemon, keepers and
+/// app-servers are killed at random.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_anything_is_killed() {
     let tasks = number("OSTLER_CHAOS_TASKS", 30);
@@ -84,7 +73,6 @@ async fn nothing_is_lost_when_anything_is_killed() {
     println!("killed: {}", killer.summary());
 
     check::tasks(&daemon, &stage, &people).await;
-    check::model(&stage, tasks);
     daemon.end().await;
     check::nothing_left(&daemon, &stage);
 }

@@ -2,6 +2,7 @@
 //! told or sent twice. To be killed is to drop the driver; Codex lives on under its keeper.
 
 mod agents;
+mod context;
 mod inputs;
 mod turns;
 

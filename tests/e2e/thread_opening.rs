@@ -268,6 +268,24 @@ async fn a_thread_open_in_another_process_is_busy(
     second.close().await;
 }
 
+/// Codex refuses a thread that it is putting away at that moment. Only 0.166.0 can be told to do so at once.
+#[tokio::test]
+async fn a_thread_that_is_being_put_away_is_opened_when_that_is_done() {
+    let stage = world("0.166.0");
+    let codex = stage.codex().await.unwrap();
+    let mut client = stage.client(&codex).await.unwrap();
+    let mut settings = quiet(&stage);
+    settings.config.insert("thread_unload_delay_secs", 0);
+    let thread = used_thread(&mut client, &settings).await;
+    for _ in 0..200 {
+        let unsubscribe = ThreadUnsubscribe { thread_id: thread.clone() };
+        client.server.call(&unsubscribe).await.unwrap();
+        let resumed = client.server.resume_thread(&thread, &settings).await;
+        assert_eq!(resumed.unwrap().id, thread);
+    }
+    client.close().await;
+}
+
 #[rstest]
 #[tokio::test]
 async fn an_older_codex_does_not_touch_a_newer_one_s_thread(
@@ -330,4 +348,28 @@ async fn whoever_joins_a_thread_at_work_learns_its_turn(
     assert_eq!((joined.id, joined.active_turn), (thread, started.turn.id));
     first.close().await;
     second.close().await;
+}
+
+/// What an app-server leaves that is killed while it begins the file of a thread.
+#[rstest]
+#[tokio::test]
+async fn a_thread_whose_file_was_only_begun_is_none(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+    #[values(0, 40)] bytes: u64,
+) {
+    let stage = world(version);
+    let settings = quiet(&stage);
+    let codex = stage.codex().await.unwrap();
+    let mut client = stage.client(&codex).await.unwrap();
+    let thread = used_thread(&mut client, &settings).await;
+    client.close().await;
+    drop(codex);
+    let file = ostler_codex::rollout::find(&stage.codex_home(), &thread).unwrap();
+    std::fs::File::options().write(true).open(file).unwrap().set_len(bytes).unwrap();
+
+    let codex = stage.codex().await.unwrap();
+    let client = stage.client(&codex).await.unwrap();
+    let error = client.server.resume_thread(&thread, &settings).await.unwrap_err();
+    assert!(matches!(error, OpenError::NotFound { .. }), "{error}");
+    client.close().await;
 }

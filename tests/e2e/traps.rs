@@ -82,9 +82,21 @@ impl Scene {
 
     /// Kills Codex; its keeper cleans up.
     fn kill(&self) {
-        let pid = rustix::process::Pid::from_raw(self.codex.pid().unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        kill(self.codex.pid().unwrap());
     }
+
+    /// The app-server that the driver has started in place of the first.
+    fn kill_latest(&self) {
+        let keeper = self.driven.connector.keeper().unwrap();
+        let root = self.stage.start_keeper().unwrap().root;
+        let found = ostler_codex::keeper::find(&root, keeper.as_str()).unwrap();
+        kill(found.record.unwrap().codex.unwrap().pid);
+    }
+}
+
+fn kill(pid: i32) {
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
 
 impl Drop for Scene {

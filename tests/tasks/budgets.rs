@@ -8,7 +8,7 @@ use ostler_scripted_model::{Answer, Usage};
 use ostler_testkit::Workshop;
 use rstest::rstest;
 
-use crate::{AFTER_PAUSE, PROMPT, answer_of, command, decide_on_disk, stage_of, text};
+use crate::{AFTER_PAUSE, PROMPT, answer_of, command, decide_on_disk, hangs, stage_of, text};
 
 fn costs(input: u64, answer: Answer) -> Answer {
     Answer { usage: Usage { input, output: 0, ..Usage::default() }, ..answer }
@@ -24,12 +24,12 @@ async fn tokens_that_are_used_up_stop_the_task_until_somebody_decides(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
     #[values(Decision::Once, Decision::Deny)] decision: Decision,
 ) {
-    // The command runs long enough for the turn to be stopped in the middle of it.
+    // Codex says what an answer cost when its command is done, and then goes on at once: that goes nowhere.
     let stage = stage_of(
         version,
         vec![
             (AFTER_PAUSE, vec![costs(10, text("Done."))]),
-            (PROMPT, vec![costs(2_000, command("sleep 60")), costs(10, text("Never."))]),
+            (PROMPT, vec![costs(2_000, command("true")), hangs()]),
         ],
     );
     let shop = Workshop::open(&stage).await.unwrap();
@@ -48,7 +48,7 @@ async fn tokens_that_are_used_up_stop_the_task_until_somebody_decides(
     if decision == Decision::Once {
         assert_eq!((answer_of(&ended), ended.budget.tokens), (Some("Done."), Some(3_000)));
     } else {
-        assert_eq!(stage.model().requests_seen(), 1);
+        assert_eq!(answer_of(&ended), None);
     }
     let ask = shop.engine.store().ask(&ask.id).await.unwrap().unwrap();
     assert_eq!(ask.state, AskState::Closed);

@@ -1,14 +1,20 @@
 //! The app-server is killed in the middle of a turn.
 
-use ostler_model::task::{Cause, OnCrash};
+use ostler_model::input::Part;
+use ostler_model::task::{Cause, IntentState, NotDone, OnCrash, Receipt};
 use ostler_model::thread::IfBusy;
-use ostler_model::{Decision, FailureClass, TaskSettings, TaskState};
+use ostler_model::{Decision, FailureClass, Input, TaskSettings, TaskState};
 use ostler_testkit::{Stage, Workshop};
 use rstest::rstest;
 
 use crate::{AFTER_CRASH, AFTER_PAUSE, PROMPT, answer_of, is_taken, stage_of, text};
 
 const NEXT: &str = "feed the cat";
+
+/// A picture of one point.
+const DOT: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDA\
+    Tx\xdacd\xf8\xcfP\x0f\0\x03\x86\x01\x80Z4}k\0\0\0\0IEND\xaeB`\x82";
 
 fn world(version: &str) -> Stage {
     stage_of(
@@ -114,6 +120,83 @@ async fn our_process_and_the_app_server_are_gone_at_once() {
     assert_eq!((answer_of(&ended), ended.spent.turns), (Some("Fed."), 3));
     assert_eq!(stage.model().requests_seen(), 3);
     shop.states(&task).await.unwrap();
+    shop.close().await.unwrap();
+}
+
+/// Codex said that it took the prompt, and died before the prompt was in the thread's file.
+#[rstest]
+#[tokio::test]
+async fn a_prompt_that_codex_took_and_lost_is_given_again(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let answers = vec![text("Harnessed."), text("Harnessed.")];
+    let stage = stage_of(version, vec![(AFTER_CRASH, vec![text("Of what?")]), (PROMPT, answers)]);
+    stage.model().hold_answers();
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.until_requests(&stage, 1).await.unwrap();
+    let gone = shop.until(&task, TaskState::Working).await.unwrap();
+    shop.close().await.unwrap();
+    kill_keeper(&stage, gone.keeper.as_deref().unwrap());
+    let thread = gone.thread.unwrap();
+    let file = ostler_codex::rollout::find(&stage.codex_home(), &thread).unwrap();
+    let lines = std::fs::read_to_string(&file).unwrap();
+    let kept: String =
+        lines.lines().take_while(|line| !line.contains(PROMPT)).flat_map(|it| [it, "\n"]).collect();
+    assert!(!kept.is_empty());
+    std::fs::write(&file, kept).unwrap();
+    stage.model().release_answers();
+
+    let shop = Workshop::open(&stage).await.unwrap();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!((answer_of(&ended), stage.model().requests_seen()), (Some("Harnessed."), 2));
+    let last = stage.model().requests().pop().unwrap().json().to_string();
+    assert_eq!((last.matches(PROMPT).count(), last.matches(AFTER_CRASH).count()), (1, 0));
+    // The receipt names the turn that has it; our word to go on was not needed.
+    let turn = ended.last_result.unwrap().turn;
+    let intents = shop.intents(&task).await.unwrap();
+    let states: Vec<&IntentState> = intents.iter().map(|(_, state)| state).collect();
+    let taken = IntentState::Done { receipt: Receipt::Taken { turn } };
+    let needless = IntentState::NotDone { why: NotDone::Needless };
+    assert_eq!(states, [&taken, &needless]);
+    shop.states(&task).await.unwrap();
+    shop.close().await.unwrap();
+}
+
+/// An image stands in the file between words of Codex's own, and a mention without any.
+#[rstest]
+#[tokio::test]
+async fn an_input_that_is_more_than_words_is_not_given_twice(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+    #[values("images", "images and words", "a mention")] what: &str,
+) {
+    let answers = ["Done.", "Never.", "Given twice."].map(text).to_vec();
+    let conversations = vec![(AFTER_CRASH, vec![text("Went on.")]), (PROMPT, answers)];
+    let stage = stage_of(version, conversations);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.until(&task, TaskState::Completed).await.unwrap();
+    let file = stage.workspace().join("horse.png");
+    std::fs::write(&file, DOT).unwrap();
+    let file = file.display().to_string();
+    let images = [file.as_str(), "/nowhere/cat.png"].map(|path| Part::ImageFile(path.to_owned()));
+    let parts = match what {
+        "images" => images.to_vec(),
+        "a mention" => vec![Part::Mention { name: "horse".to_owned(), path: file }],
+        _ => images.into_iter().chain([Part::Text(NEXT.to_owned())]).collect(),
+    };
+
+    stage.model().hold_answers();
+    let input = Input::message(parts);
+    shop.engine.send(&task, input, IfBusy::Queue, "test", None).await.unwrap();
+    shop.until_requests(&stage, 2).await.unwrap();
+    shop.until(&task, TaskState::Working).await.unwrap();
+    shop.kill_codex(&stage, &task).await.unwrap();
+    shop.until_that(&task, |task| task.state != TaskState::Working).await.unwrap();
+    stage.model().release_answers();
+
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!((answer_of(&ended), stage.model().requests_seen()), (Some("Went on."), 3));
     shop.close().await.unwrap();
 }
 

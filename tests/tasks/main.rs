@@ -1,6 +1,6 @@
 //! Tasks on real Codex: they run, ask, wait, and outlive whatever is killed. The engine is in the test's own process; what
 //! the `ostler` binary does with it is tested in `crates/cli/tests` and `tests/e2e`.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod approver;
 mod asks;
@@ -8,12 +8,16 @@ mod budgets;
 mod crashes;
 mod follow_ups;
 mod fork;
+mod host_asks;
 mod idle;
 mod interrupts;
 mod limits;
+mod notifications;
+mod own_tools;
 mod parked_asks;
 mod plain;
 mod pool;
+mod reload;
 mod restarts;
 mod review;
 mod rules;

@@ -25,6 +25,28 @@ async fn a_task_runs_and_its_answer_is_kept(
     shop.close().await.unwrap();
 }
 
+/// They are made when somebody first wants them, and kept.
+#[rstest]
+#[tokio::test]
+async fn the_messages_of_a_task_are_the_same_each_time(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let stage = stage(version, vec![command("echo hay"), text("The horse is harnessed.")]);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.until(&task, TaskState::Completed).await.unwrap();
+
+    assert_eq!(shop.engine.store().messages(&task).await.unwrap(), []);
+    let made = shop.engine.messages(&task).await.unwrap();
+    let told = format!("{made:?}");
+    for part in [PROMPT, "hay", "The horse is harnessed."] {
+        assert!(told.contains(part), "{part:?} is not in {told}");
+    }
+    assert_eq!(shop.engine.store().messages(&task).await.unwrap(), made);
+    assert_eq!(shop.engine.messages(&task).await.unwrap(), made);
+    shop.close().await.unwrap();
+}
+
 #[rstest]
 #[tokio::test]
 async fn a_task_waits_for_an_approval_over_a_restart_of_the_daemon(

@@ -254,12 +254,9 @@ async fn a_keeper_of_a_daemon_that_wrote_nothing_down_is_found_and_ended_when_id
     shop.close().await.unwrap();
 }
 
-#[rstest]
 #[tokio::test]
-async fn codex_without_its_keeper_is_used_on_and_ended_with_all_of_its_tree(
-    #[values("0.130.0", "0.166.0")] version: &str,
-) {
-    let stage = two(version);
+async fn codex_without_its_keeper_is_used_on_and_ended_with_all_of_its_tree() {
+    let stage = two("0.166.0");
     let shop = Workshop::open(&stage).await.unwrap();
     let task = shop.start_with(&stage, FIRST, untrusted).await.unwrap();
     shop.ask(&task).await.unwrap();
@@ -280,6 +277,33 @@ async fn codex_without_its_keeper_is_used_on_and_ended_with_all_of_its_tree(
     assert_eq!(ended.keeper, Some(keeper));
     assert_eq!(stage.lines("ran.log"), ["ran"]);
     until("it is ended", async || found(&stage).is_empty()).await;
+    assert!(!record.codex.unwrap().is_alive());
+    shop.close().await.unwrap();
+}
+
+/// Where Codex does not hide its socket, the keeper does, and the way to it is gone with the keeper.
+#[tokio::test]
+async fn codex_that_is_out_of_reach_without_its_keeper_is_ended_and_its_task_goes_on() {
+    let stage = two("0.130.0");
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start_with(&stage, FIRST, untrusted).await.unwrap();
+    shop.ask(&task).await.unwrap();
+    shop.close().await.unwrap();
+    let record = found(&stage)[0].record.clone().unwrap();
+    signal(record.keeper.unwrap().pid, Signal::KILL);
+    until("the keeper is dead", async || found(&stage)[0].condition == Condition::KeeperDead).await;
+
+    let shop = Workshop::open(&stage).await.unwrap();
+    let ended = async || {
+        for ask in shop.engine.store().undecided_asks_of(&task).await.unwrap() {
+            drop(shop.answer(&ask, Decision::Once).await);
+        }
+        shop.task(&task).await.unwrap().state.is_over()
+    };
+    until("the task goes on", ended).await;
+    let ended = shop.task(&task).await.unwrap();
+    assert_eq!(ended.state, TaskState::Completed);
+    assert_ne!(ended.keeper.as_deref(), Some(record.id.as_str()));
     assert!(!record.codex.unwrap().is_alive());
     shop.close().await.unwrap();
 }

@@ -1,5 +1,7 @@
 //! Our process ends at any point, and the next one takes up all of it.
 
+use std::time::Duration;
+
 use ostler_model::task::{IntentState, Receipt, Wish};
 use ostler_model::thread::IfBusy;
 use ostler_model::{Decision, Event, TaskState};
@@ -148,5 +150,60 @@ async fn what_is_wanted_of_a_task_that_nobody_heard_is_heard_by_the_next_process
     let ended = shop.until(&over, TaskState::Completed).await.unwrap();
     assert_eq!(answer_of(&ended), Some("Two."));
     assert_eq!(stage.model().requests_seen(), 2);
+    shop.close().await.unwrap();
+}
+
+/// The turn's time stands still while a person is waited for, also while we are away.
+#[rstest]
+#[tokio::test]
+async fn the_time_of_a_turn_does_not_run_while_an_ask_waits_over_a_restart(
+    #[values("0.130.0", "0.166.0")] version: &str,
+) {
+    let stage = stage(version, vec![command(LEAVES_A_LINE), text("Done.")]);
+    let shop = Workshop::open(&stage).await.unwrap();
+    // Longer than a busy machine needs to come to the ask, and then to the end.
+    let timeout = Duration::from_secs(15);
+    let limited = |settings: &mut ostler_model::TaskSettings| {
+        untrusted(settings);
+        settings.turn_timeout_ms = Some(timeout.as_millis() as u64);
+    };
+    let task = shop.start_with(&stage, PROMPT, limited).await.unwrap();
+    let ask = shop.ask(&task).await.unwrap();
+    shop.close().await.unwrap();
+    // What is tested is that this time does not count.
+    tokio::time::sleep(timeout).await;
+    let shop = Workshop::open(&stage).await.unwrap();
+    shop.until(&task, TaskState::WaitingForApproval).await.unwrap();
+    shop.answer(&ask, Decision::Once).await.unwrap();
+    let ended = shop.until_that(&task, |task| task.state.is_over()).await.unwrap();
+
+    assert_eq!((ended.state, answer_of(&ended)), (TaskState::Completed, Some("Done.")));
+    assert_eq!(stage.lines("ran.log"), ["ran"]);
+    shop.close().await.unwrap();
+}
+
+/// A task that is removed while its thread is only being joined again must not leave its turn to run unseen.
+#[rstest]
+#[tokio::test]
+async fn a_task_that_is_removed_right_after_a_restart_does_nothing_more(
+    #[values("0.130.0", "0.166.0")] version: &str,
+) {
+    let answers = vec![command(LEAVES_A_LINE), text("Done.")];
+    let stage = stage_of(version, vec![(NEXT, vec![text("Two.")]), (PROMPT, answers)]);
+    stage.model().hold_answers();
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.until(&task, TaskState::Working).await.unwrap();
+    shop.until_requests(&stage, 1).await.unwrap();
+    shop.close().await.unwrap();
+
+    let shop = Workshop::open(&stage).await.unwrap();
+    shop.engine.remove(&task).await.unwrap();
+    stage.model().release_answers();
+    // Another task in the same app-server comes to its end; by then the first one would have written its line.
+    let other = shop.start(&stage, NEXT).await.unwrap();
+    shop.until(&other, TaskState::Completed).await.unwrap();
+    assert_eq!(stage.lines("ran.log"), [""; 0]);
+    assert_eq!(shop.engine.store().task(&task).await.unwrap(), None);
     shop.close().await.unwrap();
 }

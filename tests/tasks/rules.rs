@@ -61,6 +61,9 @@ async fn a_rule_holds_where_it_was_made_for(
         shop.until(&other, TaskState::Completed).await.unwrap();
         let ruled = Some(DecidedBy::Rule { rule });
         assert_eq!(decided(&shop, &other).await, [ruled.clone(), ruled]);
+        // Nobody had to wait for anybody.
+        let states = shop.states(&other).await.unwrap();
+        assert!(!states.contains(&TaskState::WaitingForApproval), "{states:?}");
     } else {
         shop.until(&other, TaskState::WaitingForApproval).await.unwrap();
         assert_eq!(decided(&shop, &other).await, [None]);

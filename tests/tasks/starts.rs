@@ -1,6 +1,6 @@
 //! A start with a key is one start, however often it comes.
 
-use ostler_engine::StartTask;
+use ostler_engine::{Allowed, StartTask};
 use ostler_model::task::{Sandbox, SandboxMode};
 use ostler_model::{Input, TaskSettings, TaskState};
 use ostler_testkit::{Stage, Workshop};
@@ -21,6 +21,39 @@ fn wish(stage: &Stage, prompt: &str, by: &str) -> StartTask {
         id: None,
         worktree: false,
     }
+}
+
+/// Its folder is gone and what it wanted is no longer allowed: whoever asks again must learn that it was started.
+#[tokio::test]
+async fn a_start_that_would_be_refused_today_is_still_the_first_one() {
+    let stage = stage("0.166.0", vec![text("One.")]);
+    let folder = stage.workspace().join("sub");
+    std::fs::create_dir(&folder).unwrap();
+    let mut asked = wish(&stage, PROMPT, "ana");
+    asked.settings.cwd = folder.display().to_string();
+    asked.settings.sandbox.mode = SandboxMode::DangerFullAccess;
+    let all_allowed =
+        Allowed { danger_full_access: true, approval_never: true, ..Allowed::default() };
+    let shop = Workshop::open_with(&stage, |settings| {
+        settings.running = 0;
+        settings.allowed = all_allowed;
+    })
+    .await
+    .unwrap();
+    let first = shop.engine.start_task(asked.clone()).await.unwrap();
+    shop.close().await.unwrap();
+
+    std::fs::remove_dir(&folder).unwrap();
+    let shop = Workshop::open_with(&stage, |settings| settings.running = 0).await.unwrap();
+    let again = shop.engine.start_task(asked.clone()).await.unwrap();
+    assert_eq!((&again.task, again.is_known), (&first.task, true));
+    // The key is for that start alone, and without it there is no such start any more.
+    let other = StartTask { input: Input::text("another thing"), ..asked.clone() };
+    let other = shop.engine.start_task(other).await.unwrap_err();
+    assert!(other.to_string().contains(first.task.as_str()), "{other}");
+    let anew = shop.engine.start_task(StartTask { key: None, ..asked }).await.unwrap_err();
+    assert!(anew.to_string().contains("is no folder"), "{anew}");
+    shop.close().await.unwrap();
 }
 
 #[tokio::test]

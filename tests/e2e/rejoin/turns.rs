@@ -121,9 +121,10 @@ async fn a_turn_that_ended_meanwhile_is_told_to_its_end(
         },
         _ => None,
     });
-    // Up to 0.142.5 Codex lists no commands, so how one ended that nobody heard is not known.
-    let known = if version == "0.166.0" { Outcome::Succeeded } else { Outcome::Interrupted };
-    assert_eq!(outcome, Some(known));
+    // Up to 0.142.5 Codex lists no commands, so how one ended that nobody heard is not known, unless it tells so late that we hear it.
+    let is_listed = version == "0.166.0";
+    let is_told = outcome == Some(Outcome::Succeeded);
+    assert!(is_told || (!is_listed && outcome == Some(Outcome::Interrupted)), "{outcome:?}");
     let told = names(&thread);
     assert_eq!(told.iter().filter(|it| *it == "turn_ended").count(), 1, "{told:?}");
     assert!(!told.contains(&"turn_began".to_owned()), "{told:?}");

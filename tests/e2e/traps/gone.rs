@@ -83,6 +83,45 @@ async fn a_thread_that_was_never_used_is_replaced(
     assert_eq!(thread.run(says("then")).await.unwrap().thread, outcome.thread);
 }
 
+/// The second time its file is gone, too. A handle has the first of the three names.
+#[rstest]
+#[tokio::test]
+async fn a_thread_that_was_replaced_twice_still_has_its_handle(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let conversations = vec![("then", vec![text("Then.")]), ("wait", vec![hangs()])];
+    let scene = Scene::of(version, conversations).await;
+    let mut thread = scene.free_thread(ThreadOptions::default()).await;
+    let first = thread.thread.id().clone();
+    scene.kill();
+    let lost = |update: &Update| matches!(update, Update::Disconnected { .. }).then_some(());
+    thread.until("the loss", lost).await.unwrap();
+    thread.thread.send(says("wait"), IfBusy::Queue).await.unwrap();
+    let name = |notice: &Notice| match notice {
+        Notice::Renewed { thread } => Some(thread.clone()),
+        _ => None,
+    };
+    let second = thread.notice("the second thread", name).await.unwrap();
+    scene.asked(1).await;
+    let file = ostler_codex::rollout::find(&scene.stage.codex_home(), &second).unwrap();
+    std::fs::remove_file(file).unwrap();
+
+    scene.kill_latest();
+
+    let died = thread.turn_end().await.unwrap();
+    assert_eq!(died.failure().map(|it| &it.class), Some(&FailureClass::ServerGone));
+    // Nothing waits to be said in it, so it is opened when there is.
+    let outcome = thread.run(says("then")).await.unwrap();
+    assert_eq!(outcome.result.final_answer.as_deref(), Some("Then."));
+    let renewed = thread.seen.iter().filter_map(|told| match &told.what {
+        Told::Notice(notice) => name(notice),
+        _ => None,
+    });
+    assert_eq!(renewed.collect::<Vec<_>>(), [second.clone(), outcome.thread.clone()]);
+    assert!(outcome.thread != second && outcome.thread != first && second != first);
+    assert_eq!(thread.run(says("then")).await.unwrap().thread, outcome.thread);
+}
+
 /// Codex up to 0.142.5 gives a thread that it opens again the defaults of its folder, which are wide in one it trusts.
 #[rstest]
 #[tokio::test]

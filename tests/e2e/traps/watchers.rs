@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ostler_codex::driver::ThreadOptions;
+use ostler_codex::driver::{ThreadOptions, WireLines};
 use ostler_codex::thread::{Decided, Decider, Notice, Told};
 use ostler_model::thread::{AskEnd, IfBusy, Limits, OnStall, Update};
 use ostler_model::{Decision, TurnEnd};
@@ -12,7 +12,8 @@ use rstest::rstest;
 use super::{Scene, says};
 use crate::{LEAVES_A_LINE, command, text};
 
-/// More than all queues between the model and a watcher hold.
+/// More than all queues between the model and a watcher hold, if each is told by itself; that is so where the lines of the
+/// wire are told too.
 const DELTAS: u64 = 6000;
 
 fn flood() -> Answer {
@@ -28,7 +29,8 @@ async fn a_watcher_that_reads_late_misses_nothing(
     let scene = Scene::of(version, vec![("gallop", vec![flood()])]).await;
     let stall_after = Duration::from_secs(2);
     let limits = Limits { stall_after, on_stall: OnStall::Interrupt, ..Limits::default() };
-    let mut thread = scene.free_thread(super::limits(limits)).await;
+    let options = ThreadOptions { lines: WireLines::Told, ..super::limits(limits) };
+    let mut thread = scene.free_thread(options).await;
     let other = scene.free_thread(ThreadOptions::default()).await;
     let ticket = thread.thread.send(says("gallop"), IfBusy::Fail).await.unwrap();
 
@@ -51,6 +53,28 @@ async fn a_watcher_that_reads_late_misses_nothing(
     assert_eq!(text.len() as u64, DELTAS * 9);
 }
 
+/// Pieces that come together are told together, and none is left out.
+#[rstest]
+#[tokio::test]
+async fn a_text_in_many_pieces_is_told_whole(
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
+) {
+    let scene = Scene::of(version, vec![("gallop", vec![flood()])]).await;
+    let mut thread = scene.free_thread(ThreadOptions::default()).await;
+    thread.thread.send(says("gallop"), IfBusy::Fail).await.unwrap();
+    let result = thread.turn_end().await.unwrap();
+
+    let pieces: Vec<&str> = thread
+        .updates()
+        .filter_map(|update| match update {
+            Update::Delta { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(result.final_answer, Some(pieces.concat()));
+    assert!((pieces.len() as u64) < DELTAS, "{} pieces", pieces.len());
+}
+
 #[rstest]
 #[tokio::test]
 async fn a_watcher_that_never_reads_is_let_go(
@@ -58,7 +82,11 @@ async fn a_watcher_that_never_reads_is_let_go(
 ) {
     let scene =
         Scene::of(version, vec![("gallop", vec![flood()]), ("then", vec![text("Then.")])]).await;
-    let options = ThreadOptions { patience: Duration::from_secs(1), ..ThreadOptions::default() };
+    let options = ThreadOptions {
+        patience: Duration::from_secs(1),
+        lines: WireLines::Told,
+        ..ThreadOptions::default()
+    };
     let mut lazy = scene.free_thread(options).await;
     let mut other = scene.free_thread(ThreadOptions::default()).await;
 

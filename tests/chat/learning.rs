@@ -1,0 +1,99 @@
+//! Counters, and what is looked back at.
+
+use ostler_scripted_model::Conversation;
+use rstest::rstest;
+use serde_json::json;
+
+use crate::world::{Plan, World};
+use crate::{call, conversation, exec, text};
+
+const REVIEW: &str = "Look back at the conversation above";
+
+/// What the review does: it remembers something and says so.
+fn remembers() -> Conversation {
+    let entry = json!({ "action": "add", "target": "user", "content": "Likes short answers." });
+    conversation(REVIEW, vec![call("memory", entry), text("Kept one thing.")])
+}
+
+fn learns() -> Conversation {
+    let content =
+        "---\nname: feeding\ndescription: How horses are fed here\n---\n\nOats first, then hay.\n";
+    let skill = json!({ "action": "create", "name": "feeding", "content": content });
+    conversation(REVIEW, vec![call("skill_manage", skill), text("Learnt to feed.")])
+}
+
+#[rstest]
+#[case::own("auto", "0.166.0")]
+#[case::codex("codex_app_server", "0.130.0")]
+#[case::codex_142("codex_app_server", "0.142.5")]
+#[case::codex_166("codex_app_server", "0.166.0")]
+fn the_memory_is_looked_at_when_its_interval_is_reached_across_restarts(
+    #[case] runtime: &'static str,
+    #[case] version: &'static str,
+) {
+    let talk = || vec![text("One."), text("Two."), text("Three.")];
+    let plain = || vec![conversation("word", talk())];
+    let host = [vec![remembers()], plain()].concat();
+    let agent = "memory_nudge_interval = 2\nskill_nudge_interval = 0";
+    let world = World::new(Plan { version, host, codex: plain(), agent, ..Plan::default() });
+    let profile = world.path("o/state/agent/memories/USER.md");
+    let reviews = |world: &World| {
+        world.asked().iter().filter(|it| it["input"].to_string().contains(REVIEW)).count()
+    };
+
+    world.ask("word one", &["--runtime", runtime]);
+    assert_eq!(world.state()["counters"]["user_turns"], 1);
+    assert_eq!((reviews(&world), profile.exists()), (0, false), "below the threshold");
+
+    world.ask("word two", &["--resume", "last"]);
+    let text = std::fs::read_to_string(&profile).unwrap();
+    assert!(text.contains("Likes short answers."), "{text}");
+    assert_eq!(reviews(&world), 2, "the review asked, ran its tool, and asked again");
+    let state = world.state();
+    let counters = (&state["counters"]["user_turns"], &state["counters"]["turns_since_memory"]);
+    assert_eq!(counters, (&json!(2), &json!(0)));
+
+    world.ask("word three", &["--resume", "last"]);
+    assert_eq!(reviews(&world), 2, "it begins anew");
+    // A review leaves no message behind.
+    let kept = world.kept();
+    assert!(kept.iter().all(|it| !it.body.contains(REVIEW)), "{kept:?}");
+    assert_eq!(kept.len(), 6, "{kept:?}");
+}
+
+#[rstest]
+#[case::own("auto")]
+#[case::codex("codex_app_server")]
+fn skills_are_looked_at_when_tools_were_used(#[case] runtime: &'static str) {
+    let host_turn = vec![call("read_file", json!({ "path": "hay.txt" })), text("Fed.")];
+    let host = vec![learns(), conversation("feed", host_turn)];
+    let codex = vec![conversation("feed", vec![exec("cat hay.txt"), text("Fed.")])];
+    let agent = "memory_nudge_interval = 0\nskill_nudge_interval = 1";
+    let world = World::new(Plan { host, codex, agent, ..Plan::default() });
+    std::fs::write(world.path("inn/hay.txt"), "oats\n").unwrap();
+
+    let found = world.ask("feed", &["--runtime", runtime]);
+
+    assert_eq!(found["completed"], true, "{found}");
+    let skill = std::fs::read_to_string(world.path("o/state/agent/skills/feeding/SKILL.md"));
+    assert!(skill.unwrap().contains("Oats first"));
+    assert_eq!(world.state()["counters"]["iterations_since_skills"], 0);
+}
+
+/// The review has only memory and skills, whatever its model calls.
+#[test]
+fn a_review_is_denied_everything_else() {
+    let sneaks = conversation(
+        REVIEW,
+        vec![call("terminal", json!({ "command": "touch sneaked" })), text("Nothing to save.")],
+    );
+    let host = vec![sneaks, conversation("word", vec![text("One.")])];
+    let agent = "memory_nudge_interval = 1\nskill_nudge_interval = 0";
+    let world = World::new(Plan { host, agent, ..Plan::default() });
+
+    world.ask("word", &[]);
+
+    assert!(!world.path("inn/sneaked").exists());
+    let last = world.asked().pop().unwrap()["input"].to_string();
+    assert!(last.contains("function_call_output"), "the review was told: {last}");
+}

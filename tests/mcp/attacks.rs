@@ -1,0 +1,175 @@
+//! Attacks on `/mcp`, each tried on a real daemon and each refused, in words that every door here uses.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+use crate::{LEAVES_A_LINE, NEWEST, PROMPT, command, conversation, text};
+
+struct Street {
+    world: World,
+    address: String,
+    token: String,
+}
+
+#[derive(Debug)]
+struct Said {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Street {
+    fn open(more: &str) -> Self {
+        let server = format!("\n[server]\nlisten = \"127.0.0.1:0\"\n{more}");
+        let answers = vec![command(LEAVES_A_LINE), text("Done.")];
+        let world = World::with(NEWEST, vec![conversation(PROMPT, answers)], &server);
+        let made = ["token", "new", "test", "--scope", "operate", "--scope", "decide"];
+        let token = world.json(&made)["token"].as_str().unwrap().to_owned();
+        let status = world.json(&["daemon", "status"]);
+        let address = status["listens"]["address"].as_str().unwrap().to_owned();
+        Self { world, address, token }
+    }
+
+    fn bearer(&self) -> String {
+        format!("authorization: Bearer {}\r\n", self.token)
+    }
+
+    /// A call of a tool with these lines in the head, and the host that it is for.
+    fn call(&self, host: &str, head: &str, tool: &str, arguments: &Value) -> Said {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        self.send("POST", host, head, body.to_string().as_bytes())
+    }
+
+    fn send(&self, method: &str, host: &str, head: &str, body: &[u8]) -> Said {
+        let length = body.len();
+        let head = format!(
+            "{method} /mcp HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{head}content-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\ncontent-length: {length}\r\n\r\n"
+        );
+        self.raw(&[head.as_bytes(), body].concat())
+    }
+
+    fn raw(&self, bytes: &[u8]) -> Said {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        // Who is refused early is not read to the end.
+        let sent = stream.write_all(bytes);
+        let mut said = Vec::new();
+        let read = stream.read_to_end(&mut said);
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let (head, body) =
+            said.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{sent:?} {read:?}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Said { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+}
+
+impl Said {
+    /// What is wrong, as every route says it.
+    fn problem(&self) -> (u16, String) {
+        assert!(self.head.contains("content-type: application/problem+json"), "{self:?}");
+        assert!(self.head.contains("x-content-type-options: nosniff"), "{self:?}");
+        let problem: Value = serde_json::from_str(&self.body).unwrap();
+        let kind = problem["type"].as_str().unwrap().trim_start_matches("urn:ostler:problem:");
+        (self.status, kind.to_owned())
+    }
+}
+
+#[test]
+fn whoever_is_nobody_or_comes_from_elsewhere_is_refused() {
+    let street = Street::open("");
+    let (own, bearer) = (street.address.clone(), street.bearer());
+    let list = |host: &str, head: &str| street.call(host, head, "codex_list", &json!({}));
+    let well = list(&own, &bearer);
+    assert_eq!(well.status, 200, "{well:?}");
+    assert!(well.body.contains("\"isError\":false"), "{well:?}");
+
+    let wrong = format!("authorization: Bearer ostler_{}\r\n", "0".repeat(64));
+    let nobody = [
+        String::new(),
+        wrong,
+        format!("authorization: Basic {}\r\n", street.token),
+        format!("cookie: ostler_session_0={}\r\n", street.token),
+    ];
+    for head in nobody {
+        assert_eq!(list(&own, &head).problem(), (401, "unauthorized".to_owned()), "{head}");
+    }
+    let elsewhere = [
+        ("rebound.example".to_owned(), String::new()),
+        (format!("rebound.example:{}", own.rsplit_once(':').unwrap().1), String::new()),
+        (own.clone(), "host: 127.0.0.1\r\n".to_owned()),
+        (own.clone(), "origin: http://evil.example\r\n".to_owned()),
+        (own.clone(), "origin: null\r\n".to_owned()),
+        (own.clone(), "sec-fetch-site: cross-site\r\n".to_owned()),
+    ];
+    for (host, head) in elsewhere {
+        let said = list(&host, &format!("{bearer}{head}"));
+        assert_eq!(said.problem(), (403, "origin-refused".to_owned()), "{host} {head}");
+        assert!(!said.head.contains("access-control-allow-origin"));
+    }
+    // A page of our own has a login, which is a person's: programs have tokens.
+    let page = format!("origin: http://{own}\r\n{bearer}");
+    assert_eq!(list(&own, &page).status, 200);
+}
+
+#[test]
+fn bodies_are_bounded_and_read_as_what_they_are() {
+    let street = Street::open("");
+    let (own, bearer) = (street.address.clone(), street.bearer());
+    let large = json!({ "a": "x".repeat(9 * 1024 * 1024) }).to_string();
+    let said = street.send("POST", &own, &bearer, large.as_bytes());
+    assert_eq!(said.problem(), (413, "too-large".to_owned()));
+    // The same without a length.
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n{bearer}content-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n",
+        large.len()
+    );
+    let chunks = [head.as_bytes(), large.as_bytes(), b"\r\n0\r\n\r\n"].concat();
+    assert_eq!(street.raw(&chunks).problem(), (413, "too-large".to_owned()));
+
+    for body in ["", "{", "null", "[]", "{\"jsonrpc\":\"1.0\"}", "\u{0}"] {
+        let said = street.send("POST", &own, &bearer, body.as_bytes());
+        assert!((400..500).contains(&said.status), "{body:?} {said:?}");
+        said.problem();
+    }
+    for method in ["GET", "DELETE", "PUT"] {
+        let said = street.send(method, &own, &bearer, b"");
+        assert_eq!(said.problem(), (405, "method-not-allowed".to_owned()));
+    }
+    // It has taken no harm.
+    assert_eq!(street.call(&own, &bearer, "codex_list", &json!({})).status, 200);
+}
+
+/// To say that one comes by MCP only takes rights away, and no name that a client gives itself is a token's.
+#[test]
+fn nobody_gains_by_what_they_call_themselves() {
+    let street = Street::open("\n[mcp]\nmay_decide = [\"token groom\", \"groom\"]\n");
+    let (_, ask) = street.world.start_asking();
+    let (own, bearer) = (street.address.clone(), street.bearer());
+    let answer = |client: &str| {
+        let body = json!({ "decision": "Once" }).to_string();
+        let text = format!(
+            "POST /v1/asks/{ask}/answer HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n{bearer}{client}content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        street.raw(text.as_bytes())
+    };
+    for client in ["groom", "token groom", "", "token test"] {
+        let said = answer(&format!("ostler-mcp-client: {client}\r\n"));
+        assert_eq!(said.problem(), (403, "agent-refused".to_owned()), "{client}");
+        assert!(said.body.contains(&format!("ostler answer {ask}")), "{said:?}");
+    }
+    let respond = json!({ "request_id": ask, "decision": "accept" });
+    let head = format!("{bearer}ostler-mcp-client: groom\r\n");
+    let said = street.call(&own, &head, "codex_respond", &respond);
+    assert!(said.body.contains("\"isError\":true"), "{said:?}");
+    assert_eq!(street.world.lines("ran.log"), 0);
+    // The same token as a program of a person's own, not by MCP.
+    assert_eq!(answer("").status, 200);
+}
