@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::look::look;
-use super::settled::look_settled;
+use super::settled::{UnderWay, look_settled};
 use super::unheard::add_unheard;
 use crate::app_server::AppServer;
 use crate::protocol::request::command::BackgroundTerminalsClean;
@@ -40,18 +40,23 @@ pub(super) struct Before {
 }
 
 impl Before {
+    /// Whether Codex may be at work for us.
+    fn may_be_at_work(&self) -> bool {
+        self.turn.is_some() || !self.inputs.is_empty()
+    }
+
     /// Whether something of a thread that has no file yet may be under way. An ephemeral one never gets a file.
     fn may_have_begun(&self) -> bool {
-        let is_under_way = self.turn.is_some() || !self.inputs.is_empty();
-        is_under_way && !self.has_turns && self.conversation.is_none()
+        self.may_be_at_work() && !self.has_turns && self.conversation.is_none()
     }
 }
 
 /// Codex has the file of a thread within a tenth of a second after the turn began, and within seconds on a busy machine.
 const FILE_PATIENCE: Duration = Duration::from_secs(20);
 
-/// What was sent on a connection that broke is taken up as fast as anything else; then the turn runs.
-const START_PATIENCE: Duration = Duration::from_secs(2);
+/// What was sent on a connection that broke is taken up as fast as anything else, and within seconds on a busy machine;
+/// then the turn runs. Only what never arrived is waited for in vain.
+pub(super) const START_PATIENCE: Duration = Duration::from_secs(5);
 
 const FILE_LOOKS: Duration = Duration::from_millis(50);
 
@@ -91,12 +96,13 @@ pub(super) async fn open_again(
     before: &Before,
 ) -> Result<(OpenedThread, Reopened), NotReopened> {
     // In another process the thread is not loaded yet, and nothing more is written of its turn.
-    let is_loaded = before.turn.is_some() && seen_state(server, thread).await.is_some();
-    let ran = before.turn.as_ref().filter(|_| is_loaded);
+    let is_the_same = before.may_be_at_work() && seen_state(server, thread).await.is_some();
+    let under_way = UnderWay { turn: before.turn.as_ref(), inputs: &before.inputs };
+    let under_way = is_the_same.then_some(under_way);
     match resume(server, thread, before).await {
         Ok(opened) => {
             // Not to know how its turn stands is not to have opened it.
-            let seen = look_settled(server, thread, ran).await;
+            let seen = look_settled(server, thread, under_way).await;
             let seen = seen.map_err(|reason| Failure::new(FailureClass::ServerGone, reason));
             let (mut view, file) = seen.map_err(NotReopened::Lost)?;
             add_unheard(&mut view, file, &before.inputs).await;

@@ -113,20 +113,21 @@ impl Actor {
 
     fn resume(&mut self, thread: &ThreadId, server: AppServer) {
         let (thread, epoch) = (thread.clone(), self.epoch);
-        let turn = self.threads.get(&thread).and_then(|entry| entry.machine.turn().cloned());
-        let Some(root) = self.root_mut(&thread) else {
+        let Some(entry) = self.threads.get(&thread) else { return };
+        let Some(root) = entry.as_root() else {
             self.spawn(async move {
                 let rejoined = rejoin_agent(&server, &thread).await;
                 Done::Reopened(thread, epoch, Box::new(rejoined))
             });
             return;
         };
+        let given = root.inputs.iter().filter(|(input, _)| entry.machine.has_given(input));
         let before = Before {
-            turn,
+            turn: entry.machine.turn().cloned(),
             settings: root.settings.clone(),
             has_turns: root.has_turns,
             conversation: root.remembered.as_ref().map(Remembered::items),
-            inputs: words_of(root.inputs.iter()),
+            inputs: words_of(given),
         };
         self.spawn(async move {
             let reopened = open_again(&server, &thread, &before).await;

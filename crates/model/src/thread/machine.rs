@@ -13,7 +13,7 @@ use super::signal::{Deciders, Said, Signal, What};
 use super::turns::Turn;
 use super::views::KnownTexts;
 use crate::decision::Decision;
-use crate::id::{AskId, TurnId};
+use crate::id::{AskId, InputId, TurnId};
 use crate::moment::Moment;
 use crate::usage::Tally;
 
@@ -113,6 +113,11 @@ impl Machine {
     /// The turn that runs.
     pub fn turn(&self) -> Option<&TurnId> {
         self.turn.as_ref().map(|turn| &turn.id)
+    }
+
+    /// Whether Codex may have this input, and has not shown it yet.
+    pub fn has_given(&self, input: &InputId) -> bool {
+        self.given.iter().any(|given| given.waiting.input == *input)
     }
 
     /// Whether the turn is over and only the ends of its commands are awaited.
