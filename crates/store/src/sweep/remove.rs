@@ -33,9 +33,12 @@ const MOST_PAGES: i64 = 500;
 /// Free pages that stay, because they will be wanted again soon: 4 MB.
 const SPARE_PAGES: i64 = 1000;
 
+// What was just sent to a task that is over is on disk before the task is at work again, and somebody was told so.
 const TOO_OLD: &str = "SELECT number, id FROM tasks WHERE is_over = 1 AND ended_at < ?1 \
+     AND NOT EXISTS (SELECT 1 FROM intents WHERE is_open = 1 AND task = tasks.number) \
      ORDER BY ended_at, number LIMIT ?2";
 const TOO_MANY: &str = "SELECT number, id FROM tasks WHERE is_over = 1 AND state = ?1 \
+     AND NOT EXISTS (SELECT 1 FROM intents WHERE is_open = 1 AND task = tasks.number) \
      ORDER BY ended_at, number LIMIT ?2";
 const COUNT: &str = "SELECT tasks FROM task_counts WHERE state = ?1";
 const USES: &str = "DELETE FROM rule_uses WHERE place IN \

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use ostler_model::task::IntentState;
 use ostler_model::{Event, TaskId, TaskState};
 use ostler_store::{Retention, Store, Write};
 
-use crate::samples::{NOON, event, id, in_state, new};
+use crate::samples::{NOON, event, id, in_state, intent, new};
 use crate::world::{World, write};
 
 const HOUR: i64 = 3_600_000;
@@ -49,6 +50,30 @@ async fn old_tasks_go_and_what_is_not_over_stays() {
     world.wait_until_rows(&store, "events", 9).await;
     let again = store.sweep(NOON + 14 * HOUR, &retention).await.unwrap();
     assert!(again.is_empty(), "{again:?}");
+}
+
+/// Somebody was told that it is on disk, and the task that it was sent to is not at work again yet.
+#[tokio::test]
+async fn a_task_that_was_just_sent_something_stays_until_that_is_settled() {
+    let world = World::new();
+    let store = world.open();
+    for name in ["t0", "t1"] {
+        write(&store, vec![new(in_state(name, TaskState::Completed, NOON))]).await;
+    }
+    let sent = |state| Write::Intent(Box::new(intent("i", "t0", state)));
+    write(&store, vec![sent(IntentState::Pending)]).await;
+    let by_age = Retention { age_ms: Some(HOUR), ..Retention::none() };
+    let tasks = BTreeMap::from([(TaskState::Completed, 0)]);
+    let by_count = Retention { tasks, ..Retention::none() };
+    let by_size = Retention { size_bytes: Some(1), ..Retention::none() };
+
+    for retention in [&by_age, &by_count, &by_size] {
+        store.sweep(NOON + 2 * HOUR, retention).await.unwrap();
+        assert_eq!(left(&store).await, ["t0"]);
+    }
+    write(&store, vec![sent(IntentState::Unknown { why: "nobody can say".to_owned() })]).await;
+    store.sweep(NOON + 2 * HOUR, &by_age).await.unwrap();
+    assert_eq!(left(&store).await, Vec::<String>::new());
 }
 
 #[tokio::test]
