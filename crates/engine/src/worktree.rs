@@ -76,9 +76,14 @@ pub enum WorktreeError {
     #[error("task {task} is at work; interrupt it or wait for it to end")]
     AtWork { task: TaskId },
     #[error(
-        "the worktree has work that is nowhere else: {work}; merge it, or remove it by force: it is then kept as {kept_as}"
+        "the worktree has work that is nowhere else: {work}; merge it, or remove it by force: it is then kept as {kept_as}, \
+         but for what git ignores"
     )]
     NotMerged { work: Work, kept_as: String },
+    #[error(
+        "the worktree has files that are nowhere else: {work}; take what you need, then remove it by force, and they are gone"
+    )]
+    OnlyIgnored { work: Work },
     #[error("it does not merge into {into}: {} would conflict; nothing was changed", files.join(", "))]
     Conflicts { into: String, files: Vec<String> },
     #[error(
@@ -203,7 +208,7 @@ impl Worktrees {
     }
 
     /// Removes the worktree and its branch. Work that is nowhere else stops it, unless it is forced: then the work is kept
-    /// under a name of its own, which is given back.
+    /// under a name of its own, which is given back. What git ignores no commit can keep; it goes only by force.
     pub(crate) async fn remove(
         &self,
         task: &TaskId,
@@ -212,16 +217,16 @@ impl Worktrees {
     ) -> Result<Option<String>, WorktreeError> {
         let work = self.work(task, worktree).await?;
         let kept_as = format!("{KEPT_REFS}/{task}");
-        let kept = match (work.is_none(), force) {
-            (true, _) => None,
-            (false, Force::No) => return Err(WorktreeError::NotMerged { work, kept_as }),
-            (false, Force::KeepAsRef) => {
+        let kept = match force {
+            Force::No if !work.is_none() => return Err(not_merged(work, kept_as)),
+            Force::KeepAsRef if work.can_be_kept() => {
                 let commit =
                     self.commit(task, worktree, "work of a worktree that was removed").await?;
                 let repository = Path::new(&worktree.repository);
                 self.git.run(repository, ["update-ref", &kept_as, &commit.id]).await?;
                 Some(kept_as)
             }
+            _ => None,
         };
         self.take_away(task, worktree).await?;
         Ok(kept)
@@ -307,6 +312,13 @@ impl Worktrees {
             remove_folder(Path::new(&worktree.path))?;
         }
         self.remove_note(task)
+    }
+}
+
+fn not_merged(work: Work, kept_as: String) -> WorktreeError {
+    match work.can_be_kept() {
+        true => WorktreeError::NotMerged { work, kept_as },
+        false => WorktreeError::OnlyIgnored { work },
     }
 }
 

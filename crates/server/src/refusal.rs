@@ -52,6 +52,9 @@ impl From<WorktreeError> for Problem {
             WorktreeError::None { .. } => Self::new(Trouble::NotFound, detail),
             WorktreeError::NotMerged { work, kept_as } => Self::new(Trouble::Conflict, detail)
                 .data(json!({ "work": work, "kept_as": kept_as })),
+            WorktreeError::OnlyIgnored { work } => {
+                Self::new(Trouble::Conflict, detail).data(json!({ "work": work }))
+            }
             WorktreeError::Conflicts { into, files } => Self::new(Trouble::Conflict, detail)
                 .data(json!({ "into": into, "conflicts": files })),
             WorktreeError::Removed { .. }

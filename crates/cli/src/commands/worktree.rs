@@ -40,7 +40,7 @@ What is not committed is committed on the way. If anything conflicts, nothing is
         /// The task; the first letters of its id are enough
         #[arg(value_name = "TASK")]
         task: String,
-        /// Also if it has work that is nowhere else; the work is kept as refs/ostler/TASK
+        /// Also if it has work that is nowhere else; the work is kept as refs/ostler/TASK, but for what git ignores
         #[arg(long)]
         force: bool,
     },

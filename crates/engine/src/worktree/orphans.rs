@@ -94,6 +94,7 @@ impl Worktrees {
         // All but deletions.
         let added =
             ["diff-tree", "-r", "-z", "--name-only", "--diff-filter=d", &now.head, &now.tree];
-        Ok(names(&self.git.run(folder, added).await?).is_empty())
+        let holds_changes = !names(&self.git.run(folder, added).await?).is_empty();
+        Ok(!holds_changes && self.ignored(folder).await?.is_empty())
     }
 }

@@ -120,7 +120,7 @@ async fn work_is_shown_and_merged_committed_or_not_and_then_the_worktree_can_go(
     );
     let refused = world.worktrees.remove(&task("t1"), &worktree, Force::No).await.unwrap_err();
     let uncommitted = vec!["a.txt".to_owned(), "sub folder/new file.txt".to_owned()];
-    let work = Work { uncommitted, unmerged_commits: 0 };
+    let work = Work { uncommitted, ..Work::default() };
     assert_eq!(refused, WorktreeError::NotMerged { work, kept_as: "refs/ostler/t1".to_owned() });
 
     let merged = world.worktrees.merge(&task("t1"), &worktree, "do it").await.unwrap();
@@ -210,12 +210,39 @@ async fn work_that_is_removed_by_force_is_kept_under_a_name() {
     std::fs::write(place.join("b.txt"), "untracked\n").unwrap();
 
     let work = world.worktrees.work(&task("t1"), &made).await.unwrap();
-    assert_eq!(work, Work { uncommitted: vec!["b.txt".to_owned()], unmerged_commits: 1 });
+    let ignored = Vec::new();
+    let uncommitted = vec!["b.txt".to_owned()];
+    assert_eq!(work, Work { uncommitted, unmerged_commits: 1, ignored });
     let kept = world.worktrees.remove(&task("t1"), &made, Force::KeepAsRef).await.unwrap();
 
     assert_eq!(kept.as_deref(), Some("refs/ostler/t1"));
     assert_eq!(world.git(&["show", "refs/ostler/t1:b.txt"]), "untracked");
     assert_eq!(world.git(&["show", "refs/ostler/t1:a.txt"]), "committed");
+    assert_eq!(world.left(), [""; 0]);
+}
+
+/// No commit has them, so they go only when somebody says so.
+#[tokio::test]
+async fn what_git_ignores_goes_only_by_force() {
+    let world = World::new();
+    world.write(".gitignore", "*.db\nbuilt/\n");
+    world.commit("ignore what is made");
+    let made = world.make("t1").await.worktree;
+    let place = PathBuf::from(&made.path);
+    std::fs::write(place.join("guests.db"), "three\n").unwrap();
+    std::fs::create_dir(place.join("built")).unwrap();
+    std::fs::write(place.join("built/report.txt"), "full\n").unwrap();
+
+    let ignored = vec!["built/".to_owned(), "guests.db".to_owned()];
+    let work = Work { ignored, ..Work::default() };
+    assert_eq!(work.to_string(), "built/, guests.db, which git ignores");
+    let refused = world.worktrees.remove(&task("t1"), &made, Force::No).await;
+    assert_eq!(refused, Err(WorktreeError::OnlyIgnored { work }));
+    world.worktrees.tidy(world.worktrees.notes()).await;
+    assert!(place.join("guests.db").exists() && place.join("built/report.txt").exists());
+
+    let kept = world.worktrees.remove(&task("t1"), &made, Force::KeepAsRef).await;
+    assert_eq!(kept, Ok(None));
     assert_eq!(world.left(), [""; 0]);
 }
 

@@ -22,6 +22,9 @@ pub struct Work {
     pub uncommitted: Vec<String>,
     /// Commits that no other branch has.
     pub unmerged_commits: u64,
+    /// Files and folders that git ignores: nothing keeps them but the folder itself.
+    #[serde(default)]
+    pub ignored: Vec<String>,
 }
 
 /// The files of a worktree as they are now.
@@ -43,21 +46,34 @@ impl Work {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Whether there is something that a commit can keep.
+    pub(super) fn can_be_kept(&self) -> bool {
+        !self.uncommitted.is_empty() || self.unmerged_commits > 0
+    }
 }
 
 impl fmt::Display for Work {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if !self.uncommitted.is_empty() {
-            let named = self.uncommitted.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-            let more = self.uncommitted.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            parts.push(format!("changes in {named}{more}"));
+            parts.push(format!("changes in {}", named(&self.uncommitted)));
         }
         if self.unmerged_commits > 0 {
             parts.push(format!("{} commits that are not merged", self.unmerged_commits));
         }
+        if !self.ignored.is_empty() {
+            parts.push(format!("{}, which git ignores", named(&self.ignored)));
+        }
         formatter.write_str(&parts.join("; "))
+    }
+}
+
+fn named(files: &[String]) -> String {
+    let named = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
@@ -74,7 +90,16 @@ impl Worktrees {
             ["diff-tree", "-r", "-z", "--name-only", "--ignore-submodules", &now.head, &now.tree];
         let changed = self.git.run(folder, changed).await?;
         let unmerged_commits = self.unmerged(worktree, &now.head).await?;
-        Ok(Work { uncommitted: names(&changed), unmerged_commits })
+        let ignored = self.ignored(folder).await?;
+        Ok(Work { uncommitted: names(&changed), unmerged_commits, ignored })
+    }
+
+    /// What git does not look at may be all that a task has made: a database, a report, what it has built. A folder counts
+    /// as one.
+    pub(super) async fn ignored(&self, folder: &Path) -> Result<Vec<String>, WorktreeError> {
+        let ignored =
+            ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
+        Ok(names(&self.git.run(folder, ignored).await?))
     }
 
     /// How many commits no other branch and no tag has.

@@ -15,7 +15,7 @@ pub struct WorktreeMerged {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RemoveWorktree {
-    /// Also if it has work that is nowhere else, which is then kept as a ref.
+    /// Also if it has work that is nowhere else, which is then kept as a ref, but for what git ignores.
     pub force: bool,
 }
 
