@@ -7,7 +7,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -64,13 +64,42 @@ impl Visitor {
 }
 
 fn look_at(from: SocketAddr, to: SocketAddr, look: &Look) -> Seen {
-    match socket(from, to) {
-        // The kernel lists all sockets of this machine that we could be connected to; who is not there is not on it.
-        Ok(None) if !from.ip().is_loopback() => Seen::Elsewhere,
-        Ok(Some(socket)) if socket.uid != geteuid().as_raw() => Seen::Elsewhere,
-        Ok(Some(socket)) => who_holds(socket.inode, look),
-        Ok(None) | Err(_) => Seen::Unseen,
+    match judge(socket(from, to), || is_here(from.ip(), to.ip()), geteuid().as_raw()) {
+        Verdict::HeldBySomebody { inode } => who_holds(inode, look),
+        Verdict::Unseen => Seen::Unseen,
+        Verdict::Elsewhere => Seen::Elsewhere,
     }
+}
+
+/// What the kernel's row says of the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    HeldBySomebody { inode: u64 },
+    Unseen,
+    Elsewhere,
+}
+
+fn judge(
+    found: io::Result<Option<Socket>>,
+    is_here: impl FnOnce() -> bool,
+    own_uid: u32,
+) -> Verdict {
+    match found {
+        // Whoever has closed its end is listed without a file and as nobody's, which is user 0. Its request may still be
+        // on its way to us.
+        Ok(Some(Socket { inode: 0, .. })) => Verdict::Unseen,
+        Ok(Some(socket)) if socket.uid != own_uid => Verdict::Elsewhere,
+        Ok(Some(Socket { inode, .. })) => Verdict::HeldBySomebody { inode },
+        // The kernel lists all sockets of this machine that we could be connected to, but for those that were reset.
+        Ok(None) if !is_here() => Verdict::Elsewhere,
+        Ok(None) | Err(_) => Verdict::Unseen,
+    }
+}
+
+/// Whether an address is one of this machine's: only those can be bound to. The scope of a link's own address is not known
+/// here, but whoever reaches us at one from this machine comes from the same.
+fn is_here(from: IpAddr, to: IpAddr) -> bool {
+    from.is_loopback() || from == to || UdpSocket::bind((from, 0)).is_ok()
 }
 
 /// Several may hold one socket. One agent among them is enough.
@@ -193,5 +222,44 @@ mod tests {
         let to = "127.0.0.1:9".parse().unwrap();
         assert_eq!(look_at("127.0.0.1:9".parse().unwrap(), to, &look), Seen::Unseen);
         assert_eq!(look_at("192.0.2.7:9".parse().unwrap(), to, &look), Seen::Elsewhere);
+    }
+
+    /// An agent that sends its request and closes its end at once must not pass for somebody else.
+    #[test]
+    fn whoever_has_closed_its_end_is_unseen_whatever_user_we_run_as() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, from) = listener.accept().unwrap();
+        drop(client);
+        let closed = socket(from, stream.local_addr().unwrap()).unwrap().unwrap();
+        assert_eq!(closed, Socket { uid: 0, inode: 0 });
+        for own_uid in [0, 1000] {
+            assert_eq!(judge(Ok(Some(closed)), || true, own_uid), Verdict::Unseen, "{own_uid}");
+        }
+    }
+
+    #[test]
+    fn only_what_surely_is_not_ours_is_elsewhere() {
+        let held = |uid| Ok(Some(Socket { uid, inode: 7 }));
+        let found = [
+            judge(held(1000), || true, 1000),
+            judge(held(1001), || true, 1000),
+            // Reset by an agent on this machine that came to an address of the network.
+            judge(Ok(None), || true, 1000),
+            judge(Ok(None), || false, 1000),
+            judge(Err(io::ErrorKind::PermissionDenied.into()), || false, 1000),
+        ];
+        let expected = [
+            Verdict::HeldBySomebody { inode: 7 },
+            Verdict::Elsewhere,
+            Verdict::Unseen,
+            Verdict::Elsewhere,
+            Verdict::Unseen,
+        ];
+        assert_eq!(found, expected);
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let here = ["127.0.0.1", "::1"].map(|own| is_here(ip(own), ip("192.0.2.1")));
+        assert_eq!(here, [true, true]);
+        assert!(!is_here(ip("192.0.2.7"), ip("192.0.2.1")));
     }
 }
