@@ -47,15 +47,15 @@ pub(super) fn hide(socket: &Path) -> io::Result<Door> {
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::Socket {
         return Err(io::Error::other("it was replaced while we looked"));
     }
-    let link = socket.with_added_extension("new");
-    symlink(format!("/proc/{}/fd/{}", own_pid(), file.as_raw_fd()), &link)?;
-    fs::rename(&link, socket)?;
-    // Nobody of ours connects before the link is there; so whoever did is none of us, and would stay connected.
+    // Without its name nobody new reaches it, and nobody of ours has tried: they wait for the link, and may be there in the very
+    // moment it is. So whoever is connected before that is none of us, and would stay connected.
+    fs::remove_file(socket)?;
     let table = fs::read("/proc/net/unix")?;
-    match is_connected(&String::from_utf8_lossy(&table), &socket.to_string_lossy()) {
-        false => Ok(Door::Held { _file: file }),
-        true => Err(io::Error::other("a stranger connected to it before it was hidden")),
+    if is_connected(&String::from_utf8_lossy(&table), &socket.to_string_lossy()) {
+        return Err(io::Error::other("a stranger connected to it before it was hidden"));
     }
+    symlink(format!("/proc/{}/fd/{}", own_pid(), file.as_raw_fd()), socket)?;
+    Ok(Door::Held { _file: file })
 }
 
 /// Whether anybody is, or waits to be, connected to what listens under this name.
@@ -105,6 +105,28 @@ mod tests {
         let _stranger = UnixStream::connect(&socket).unwrap();
         let error = hide(&socket).unwrap_err().to_string();
         assert_eq!(error, "a stranger connected to it before it was hidden");
+    }
+
+    /// Whoever started the keeper connects as soon as there is a link, which may be before `hide` has returned.
+    #[test]
+    fn whoever_waits_for_the_link_is_no_stranger() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..300 {
+            let socket = folder.path().join(format!("socket {round}"));
+            let _listener = UnixListener::bind(&socket).unwrap();
+            let waiting = {
+                let socket = socket.clone();
+                std::thread::spawn(move || {
+                    while !fs::symlink_metadata(&socket).is_ok_and(|it| it.is_symlink()) {
+                        std::hint::spin_loop();
+                    }
+                    UnixStream::connect(&socket).unwrap()
+                })
+            };
+            let door = hide(&socket);
+            assert!(matches!(door, Ok(Door::Held { .. })), "{round}: {door:?}");
+            waiting.join().unwrap();
+        }
     }
 
     #[test]
