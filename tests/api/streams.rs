@@ -89,6 +89,50 @@ fn whoever_comes_in_mid_turn_sees_the_open_ask_and_misses_nothing() {
     board.until(|line| line["line"] == "task_gone" && line["task"] == json!(task));
 }
 
+/// The events of all tasks, in the order in which they were written.
+fn places(lines: &[Value]) -> Vec<u64> {
+    let events = lines.iter().filter(|line| line["line"] == "event");
+    events.map(|line| line["place"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn the_logs_of_all_tasks_are_one_stream_that_goes_on_where_it_was_left() {
+    let world = world(NEWEST, vec![command(LEAVES_A_LINE), text("The horse is harnessed.")]);
+    let (task, ask) = world.start_asking();
+    let caller = Caller::of(&world);
+    let mut stream = caller.listen("/v1/events?after=0", &[]);
+    let (id, now) = stream.next();
+    assert_eq!((id, &now["line"], &now["tasks"][0]["id"]), (None, &json!("now"), &json!(task)));
+    let is_asked = |line: &Value| line["event"]["event"] == "ask_opened";
+    let mut past = stream.until(is_asked);
+    caller.post(&format!("/v1/asks/{ask}/answer"), &json!({ "decision": "Once" }));
+    past.extend(stream.until(is_over));
+    let last = *places(&past).last().unwrap();
+    assert_eq!(places(&past), (1..=last).collect::<Vec<_>>());
+    assert_eq!(seqs(&past), (1..=last).collect::<Vec<_>>(), "there is one task");
+    let own = past.iter().filter(|line| line["line"] == "event");
+    assert!(own.clone().all(|line| line["task"] == json!(task)), "{past:?}");
+
+    // Whoever comes back, comes back to where it was; whoever wants no events gets none.
+    let mut again = caller.listen("/v1/events", &[("last-event-id", &(last - 1).to_string())]);
+    assert_eq!(places(&again.until(is_over)), [last]);
+    let mut plain = caller.listen("/v1/events", &[]);
+    let removed = caller.call("DELETE", &format!("/v1/tasks/{task}"), &[], b"");
+    assert_eq!(removed.status, 200);
+    let told = plain.until(|line| line["line"] == "task_gone");
+    assert_eq!(places(&told), Vec::<u64>::new());
+
+    // What went with its task is named as missing, and what comes after it is not taken for it.
+    let next = caller.post("/v1/tasks", &json!({ "prompt": PROMPT, "cwd": world.path("inn") }));
+    let mut late = caller.listen("/v1/events?after=1", &[]);
+    let told = late.until(|line| line["line"] == "event");
+    let gap = told.iter().find(|line| line["line"] == "gap").unwrap();
+    assert_eq!((&gap["from"], &gap["to"]), (&json!(2), &json!(last)));
+    let first = told.last().unwrap();
+    assert_eq!((&first["place"], &first["seq"]), (&json!(last + 1), &json!(1)));
+    assert_eq!(first["task"], next["task"]["id"]);
+}
+
 /// A browser has few connections for all its tabs: a page that shows a task hears of the board on the same one.
 #[test]
 fn one_stream_carries_a_task_and_the_board() {

@@ -36,9 +36,9 @@ pub use notify::{Courier, NotifySettings, Preview, Sending, Target, Via, payload
 pub use ostler_codex::driver::{Listener, Overheard};
 pub use ostler_codex::own_server::OwnServer;
 pub use ostler_store::{
-    Cursor, HostAskRow, KeyRow, LoggedEvent, NotificationFilter, NotificationPage, Page, Retention,
-    Sound, Store, StoreError, StoreSettings, SweepReport, TaskFilter, Write, quick_check,
-    quick_check_conversations,
+    Cursor, HostAskRow, KeyRow, LoggedEvent, NotificationFilter, NotificationPage, Page,
+    PlacedEvent, Retention, Seqs, Sound, Store, StoreError, StoreSettings, SweepReport, TaskFilter,
+    Write, quick_check, quick_check_conversations,
 };
 pub use pool::{Binaries, PoolSettings, PoolWaits};
 pub use refusal::{Problem, Refusal};

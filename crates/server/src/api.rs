@@ -349,6 +349,20 @@ pub enum BoardLine {
     },
     /// So much has changed that it is not told one by one: the next frame is how things stand.
     Many,
+    /// A record of a task's log, for whoever wants them all. `place` is its place among all that was ever written.
+    Event {
+        place: u64,
+        task: TaskId,
+        seq: u64,
+        at: i64,
+        event: Box<Event>,
+    },
+    /// The events of these places are not there any more.
+    Gap {
+        from: u64,
+        to: u64,
+        why: String,
+    },
 }
 
 /// One line of `GET /v1/tasks/{id}/why`.

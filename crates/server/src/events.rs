@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::api::{Change, Viewer};
 use crate::ndjson::ndjson;
 use crate::problem::{Problem, Trouble};
-use crate::stream::{Frame, GoesOn, Manner, Told, Wanted, answer};
+use crate::stream::{Frame, GoesOn, Manner, Told, Wanted, all_logs, answer};
 use crate::tasks::Office;
 use crate::{Caller, ids};
 
@@ -69,14 +69,29 @@ fn together(
     both.take_while(|frame| std::future::ready(frame.is_some())).filter_map(std::future::ready)
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BoardQuery {
+    /// The logs of all tasks, too, from behind this place.
+    after: Option<u64>,
+}
+
 /// All tasks at once.
 pub(crate) async fn board(
     State(office): State<Arc<Office>>,
     caller: Caller,
     headers: HeaderMap,
+    Query(query): Query<BoardQuery>,
 ) -> Result<Response, Problem> {
     let (manner, closing) = (Manner::wanted(&headers), office.hall.closing().clone());
-    let frames = office.board.look(&office.engine).await?;
+    let board = office.board.look(&office.engine).await?;
+    // Only whoever has asked for events has the number of one.
+    let logs = match last_event(&headers)?.or(query.after) {
+        Some(after) => all_logs(&office.engine, after).await?.left_stream(),
+        None => stream::pending().right_stream(),
+    };
+    // How things stand is ready, and comes first.
+    let frames = together(board, logs);
     if manner == Manner::Lines {
         return Ok(answer(frames, manner, closing));
     }

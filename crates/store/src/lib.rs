@@ -33,7 +33,8 @@ pub use error::StoreError;
 pub use open::StoreSettings;
 pub use read::{
     Counts, Cursor, LogPage, LoggedEvent, NotACursor, NotificationFilter, NotificationPage, Page,
-    Queued, RuleUse, Sizes, StoredItem, TableSize, TaskFilter, TurnMessages,
+    PlacedEvent, PlacedPage, Queued, RuleUse, Sizes, StoredItem, TableSize, TaskFilter,
+    TurnMessages,
 };
 pub use store::{Health, Store};
 pub use sweep::{Retention, SweepReport};

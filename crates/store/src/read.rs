@@ -11,7 +11,7 @@ pub(crate) mod tasks;
 pub(crate) mod turns;
 
 pub use list::{Cursor, NotACursor, Page, TaskFilter};
-pub use log::{LogPage, LoggedEvent};
+pub use log::{LogPage, LoggedEvent, PlacedEvent, PlacedPage};
 pub use notifications::{NotificationFilter, NotificationPage};
 pub use rest::{RuleUse, Sizes, TableSize};
 pub use tasks::{Counts, Queued};

@@ -58,6 +58,11 @@ const ITEMS: Query = &[
     ("after", "place", "the `next` of the page before"),
     ("limit", "count", "at most 500; 100 without it"),
 ];
+const ALL_EVENTS: Query = &[(
+    "after",
+    "seq",
+    "the logs of all tasks, too: all events behind this place; 0 is the beginning",
+)];
 const ENDS: Query = &[("limit", "count", "at most 500; 10 without it")];
 const OF_TURN: Query = &[("turn", "string", "only those of this turn")];
 const BY_KEY: Query = &[("key", "string", "only what was given under this key")];
@@ -281,7 +286,11 @@ const ALL: &[(&str, &str, Described)] = &[
         ),
     ),
     ("POST", "/v1/ends/told", post("The caller knows these ends", "EndsTold", "EndsTold", OK)),
-    ("GET", "/v1/events", get("All tasks and asks, and what changes", Answer::Stream("BoardLine"))),
+    (
+        "GET",
+        "/v1/events",
+        asked("All tasks and asks, and what changes", ALL_EVENTS, Answer::Stream("BoardLine")),
+    ),
     ("GET", "/v1/changes", get("Which tasks change", Answer::Lines("Change"))),
     ("GET", "/v1/asks", get("All that waits for a person", Answer::Json("AskList"))),
     ("GET", "/v1/asks/{ask}", get("One ask", Answer::Json("AskRecord"))),

@@ -5,19 +5,24 @@ use std::collections::HashMap;
 use ostler_model::task::Partial;
 use ostler_model::thread::Update;
 use ostler_model::{Event, Item, ItemId, TaskId, TurnId};
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
-use super::{column, limit, parsed, readable};
+use super::{column, limit, parsed, readable, row};
 use crate::job::EndedItem;
 use crate::queries::prepare;
 use crate::{Store, StoreError};
 
-pub(crate) const SQL: &[&str] = &[EVENTS, STATE_EVENTS, ENDED_ITEM, PARTIALS];
+pub(crate) const SQL: &[&str] =
+    &[EVENTS, STATE_EVENTS, EVENTS_OF_ALL, LAST_PLACE, ENDED_ITEM, PARTIALS];
 
 const EVENTS: &str = "SELECT seq, at, body FROM events \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3";
 const STATE_EVENTS: &str = "SELECT seq, at, body FROM events \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND name = 'state' ORDER BY seq";
+// The order of the tables is that of the reading.
+const EVENTS_OF_ALL: &str = "SELECT seq, at, events.body, place, id FROM events \
+     CROSS JOIN tasks ON number = task WHERE place > ?1 ORDER BY place LIMIT ?2";
+const LAST_PLACE: &str = "SELECT coalesce(max(place), 0) FROM events";
 const ENDED_ITEM: &str = "SELECT how, body FROM items \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND turn = ?2 AND item = ?3";
 const PARTIALS: &str = "SELECT turn, item, kind, agent, text, place FROM partials \
@@ -40,7 +45,56 @@ pub struct LogPage {
     pub is_last: bool,
 }
 
+/// A record of any log, and its place among all that was ever written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlacedEvent {
+    pub place: u64,
+    pub task: TaskId,
+    pub logged: LoggedEvent,
+}
+
+/// A part of all logs as one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlacedPage {
+    pub events: Vec<PlacedEvent>,
+    pub is_last: bool,
+}
+
 impl Store {
+    /// Events of all tasks behind this place, in the order in which they were written, and no further one once those read have
+    /// so many bytes. Places have no hole but where tasks were removed, and none is used twice.
+    pub async fn events_of_all(
+        &self,
+        after: u64,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<PlacedPage, StoreError> {
+        let (after, key_most) = (after.cast_signed(), limit(most));
+        let read = move |connection: &Connection| {
+            let mut statement = prepare(connection, EVENTS_OF_ALL)?;
+            let mut rows = statement.query((after, key_most))?;
+            let (mut events, mut bytes) = (Vec::new(), 0);
+            while let Some(row) = rows.next()? {
+                if bytes >= most_bytes {
+                    return Ok(PlacedPage { events, is_last: false });
+                }
+                let task = column(row, 4)?;
+                let (logged, size) = logged(connection, task, row)?;
+                bytes += size;
+                let task = TaskId::new(task);
+                events.push(PlacedEvent { place: row.get(3)?, task, logged });
+            }
+            Ok(PlacedPage { is_last: events.len() < most, events })
+        };
+        self.readers.read(read).await
+    }
+
+    /// The place of the last event that was written.
+    pub async fn last_place(&self) -> Result<u64, StoreError> {
+        let read = |connection: &Connection| row(connection, LAST_PLACE, [], |row| row.get(0));
+        Ok(self.readers.read(read).await?.unwrap_or(0))
+    }
+
     /// Events after this seq, in order. None of a task that is not there.
     pub async fn events(
         &self,
@@ -100,19 +154,29 @@ fn events(
         if bytes >= most_bytes {
             return Ok((events, false));
         }
-        let body = column(row, 2)?;
-        // A log has no hole because one record makes no sense to us.
-        let unknown =
-            || Event::Notice { name: "unreadable".to_owned(), json: body.to_owned(), agent: None };
-        let (event, size) = match body.starts_with(ENDED_ITEM_BEGINNING) {
-            true => ended_item(connection, task, body)?,
-            false => (readable(parsed(body, "event"))?, body.len()),
-        };
+        let (event, size) = logged(connection, task, row)?;
         bytes += size;
-        let event = event.unwrap_or_else(unknown);
-        events.push(LoggedEvent { seq: row.get(0)?, at: row.get(1)?, event });
+        events.push(event);
     }
     Ok((events, true))
+}
+
+/// One row of seq, time and body, and the size of what it says.
+fn logged(
+    connection: &Connection,
+    task: &str,
+    row: &Row<'_>,
+) -> Result<(LoggedEvent, usize), StoreError> {
+    let body = column(row, 2)?;
+    // A log has no hole because one record makes no sense to us.
+    let unknown =
+        || Event::Notice { name: "unreadable".to_owned(), json: body.to_owned(), agent: None };
+    let (event, size) = match body.starts_with(ENDED_ITEM_BEGINNING) {
+        true => ended_item(connection, task, body)?,
+        false => (readable(parsed(body, "event"))?, body.len()),
+    };
+    let event = event.unwrap_or_else(unknown);
+    Ok((LoggedEvent { seq: row.get(0)?, at: row.get(1)?, event }, size))
 }
 
 /// How [`EndedItem`] begins, and no event.

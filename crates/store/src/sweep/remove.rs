@@ -21,6 +21,8 @@ pub(crate) const SQL: &[&str] = &[
     LEFT_ITEMS,
     LEFT_MESSAGES,
     LEFT_EVENTS,
+    HOLD_PLACE,
+    HELD_BEFORE,
     CLEARED,
 ];
 
@@ -55,6 +57,12 @@ const LEFT_MESSAGES: &str = "DELETE FROM messages WHERE place IN \
      (SELECT place FROM messages WHERE task = ?1 ORDER BY place LIMIT ?2)";
 const LEFT_EVENTS: &str = "DELETE FROM events WHERE place IN \
      (SELECT place FROM events WHERE task = ?1 ORDER BY seq LIMIT ?2)";
+// The last place is held by an empty row when its event goes: the next event would get it otherwise, and whoever has read up to
+// there would miss it. No task has the number 0.
+const HOLD_PLACE: &str = "UPDATE events SET task = 0, seq = place, name = '', body = '' \
+     WHERE task = ?1 AND place = (SELECT max(place) FROM events)";
+const HELD_BEFORE: &str =
+    "DELETE FROM events WHERE task = 0 AND seq < (SELECT max(place) FROM events)";
 const CLEARED: &str = "DELETE FROM leftovers WHERE task = ?1";
 
 pub(crate) fn has_leftovers(connection: &Connection) -> Result<bool, StoreError> {
@@ -67,6 +75,8 @@ pub(crate) fn clear_leftovers(connection: &Connection, epoch: i64) -> Result<boo
         let Some(task) = row(connection, LEFT, [], |row| row.get::<_, i64>(0))? else {
             return Ok(false);
         };
+        prepare(connection, HOLD_PLACE)?.execute([task])?;
+        prepare(connection, HELD_BEFORE)?.execute([])?;
         let mut left = MOST_ROWS;
         for sql in [LEFT_ITEMS, LEFT_MESSAGES, LEFT_EVENTS] {
             left -= execute(connection, sql, (task, left))?;

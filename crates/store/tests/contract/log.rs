@@ -4,7 +4,7 @@ use ostler_model::item::ItemEnd;
 use ostler_model::task::{Agent, Partial};
 use ostler_model::thread::{DeltaKind, Update};
 use ostler_model::{Event, Item, ItemBody, TaskState};
-use ostler_store::{LoggedEvent, Write};
+use ostler_store::{LoggedEvent, PlacedEvent, PlacedPage, Store, Write};
 
 use crate::samples::{event, id, moved, new, task};
 use crate::world::{World, write};
@@ -28,6 +28,40 @@ async fn each_log_has_its_own_seqs_without_a_gap() {
     assert_eq!(store.events(&id("t2"), 0, 9).await.unwrap(), [notice(1, 20), notice(2, 21)]);
     assert_eq!(store.events(&id("t2"), 2, 9).await.unwrap(), []);
     assert_eq!(store.events(&id("nobody"), 0, 9).await.unwrap(), []);
+}
+
+async fn all_after(store: &Store, after: u64) -> Vec<PlacedEvent> {
+    store.events_of_all(after, 9, usize::MAX).await.unwrap().events
+}
+
+/// Whoever reads all logs as one says where it was by the place of the last event: none may come behind its back.
+#[tokio::test]
+async fn all_logs_are_one_and_no_place_is_used_twice() {
+    let world = World::new();
+    let store = world.open();
+    let placed = |place, task: &str, logged| PlacedEvent { place, task: id(task), logged };
+    write(&store, vec![new(task("t1")), new(task("t2"))]).await;
+    write(&store, vec![event("t1", 10), event("t2", 20), event("t1", 11)]).await;
+
+    let (first, second) = (placed(1, "t1", notice(1, 10)), placed(2, "t2", notice(1, 20)));
+    let third = placed(3, "t1", notice(2, 11));
+    assert_eq!(all_after(&store, 0).await, [first.clone(), second.clone(), third.clone()]);
+    let page = store.events_of_all(0, 2, usize::MAX).await.unwrap();
+    assert_eq!(page, PlacedPage { events: vec![first.clone(), second.clone()], is_last: false });
+    let page = store.events_of_all(0, 9, 1).await.unwrap();
+    assert_eq!(page, PlacedPage { events: vec![first], is_last: false });
+    assert_eq!(store.last_place().await.unwrap(), 3);
+
+    // The last events go with their task, twice, and no later one gets their places.
+    for (gone, next) in [("t1", 4), ("t3", 5)] {
+        write(&store, vec![Write::RemoveTask(id(gone))]).await;
+        world.wait_until_rows(&store, "events", 2).await;
+        assert_eq!(all_after(&store, 0).await, std::slice::from_ref(&second));
+        assert_eq!(store.last_place().await.unwrap(), next - 1);
+        let name = format!("t{}", next - 1);
+        write(&store, vec![new(task(&name)), event(&name, 30)]).await;
+        assert_eq!(all_after(&store, next - 1).await, [placed(next, &name, notice(1, 30))]);
+    }
 }
 
 #[tokio::test]
