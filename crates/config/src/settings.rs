@@ -32,7 +32,7 @@ pub use mcp::Mcp;
 pub use media::{Images, Speech, SpeechFormat, Vision};
 pub use migrate::Migrate;
 pub use notify::{Notify, NotifyKind, Via};
-pub use policy::{PolicyRule, Scope, Tool, Verdict};
+pub use policy::{Host, PolicyRule, Scope, Tool, Verdict};
 pub use provider::{Provider, Wire};
 pub use server::Server;
 pub use store::{Retention, Store};

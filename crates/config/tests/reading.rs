@@ -311,12 +311,26 @@ fn rules_that_cannot_be_meant_are_refused() {
         ("cwd = '/src'", "policy[1] fits everything; name a command, a host or a tool"),
         (
             "tool = 'a/b'\ncommand = ['x']",
-            "policy[1] fits nothing: a tool is no command; make two rules of it",
+            "policy[1] names more than one of command, host and tool; make a rule of each",
+        ),
+        (
+            "host = 'example.com'\ncommand = ['curl']",
+            "policy[1] names more than one of command, host and tool; make a rule of each",
+        ),
+        (
+            "command = ['x']\nscope = '/src/../etc'",
+            "policy[1] has `..` in /src/../etc; write the whole path of the folder",
         ),
     ] {
         let text = format!("[[policy]]\ndecision = 'allow'\n{rule}\n");
         assert_eq!(problems(&text), [format!("line 1: {expected}")]);
     }
+    assert_eq!(
+        problems("[[policy]]\ndecision = 'deny'\nhost = 'https://example.com'\n"),
+        [
+            r#"line 3: policy[1].host must be a name such as "example.com", or "*.example.com" for those below it, not the text "https://example.com""#
+        ]
+    );
     let text = "[[policy]]\ndecision = 'allow'\nhost = 'x'\nexpires = 2030-01-31\nscope = 'x'\n";
     assert_eq!(
         problems("[[policy]]\ndecision = 'deny'\ntool = 'x'\n"),

@@ -1,6 +1,6 @@
 //! `[[policy]]`: rules of the operator's own that decide asks without a person.
 
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 
 use jiff::Timestamp;
 use toml::de::DeValue;
@@ -35,10 +35,20 @@ pub struct Tool {
     pub name: String,
 }
 
+/// A host, or all those below a domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host(String);
+
+impl Host {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 section! {
     /// Rules that decide asks without a person, as many as you like, each below its own `[[policy]]`. Rules that are made
-    /// by answering `always` or by `ostler policy` are in the database and not here. All that a rule names must fit; a rule
-    /// must name a `command`, a `host` or a `tool`.
+    /// by answering `always` are in the database and not here. A rule names a `command`, a `host` or a `tool`, one of them,
+    /// and all else that it names must fit, too.
     PolicyRule = "policy", _at;
 
     /// What the rule decides. It has no default: every rule must say it.
@@ -48,7 +58,7 @@ section! {
     /// The folder that the command runs in, or one above it.
     cwd: Option<PathBuf> = None;
     /// The host that a connection goes to.
-    host: Option<String> = None;
+    host: Option<Host> = None;
     /// A tool of an MCP server.
     tool: Option<Tool> = None;
     /// The tasks that it holds for: `"everywhere"`, or those whose folder is the one named here or lies below it.
@@ -68,8 +78,22 @@ impl PolicyRule {
         if !["command", "host", "tool"].into_iter().any(&is_given) {
             return Err("fits everything; name a command, a host or a tool".to_owned());
         }
-        if is_given("tool") && (is_given("command") || is_given("host")) {
-            return Err("fits nothing: a tool is no command; make two rules of it".to_owned());
+        let named = ["command", "host", "tool"].into_iter().filter(|key| is_given(key)).count();
+        if named > 1 {
+            // Taken apart it would allow more than both together.
+            return Err(
+                "names more than one of command, host and tool; make a rule of each".to_owned()
+            );
+        }
+        let scope = match &self.scope {
+            Scope::Everywhere => None,
+            Scope::Directory(path) => Some(path),
+        };
+        let leads_back =
+            |path: &PathBuf| path.components().any(|part| part == Component::ParentDir);
+        if let Some(path) = self.cwd.iter().chain(scope).find(|path| leads_back(path)) {
+            let path = path.display();
+            return Err(format!("has `..` in {path}; write the whole path of the folder"));
         }
         match self.command.as_deref() {
             Some([]) => Err("has an empty command; write its first words".to_owned()),
@@ -103,6 +127,44 @@ impl Value for Tool {
 
     fn written(&self) -> Option<String> {
         Some(quoted(&format!("{}/{}", self.server, self.name)))
+    }
+}
+
+impl Value for Host {
+    fn form() -> String {
+        r#"a name such as "example.com", or "*.example.com" for those below it"#.to_owned()
+    }
+
+    fn read(found: &Node<'_>, place: &mut Place<'_>) -> Option<Self> {
+        let read = match found.get_ref() {
+            DeValue::String(text) if is_host(text) => Some(Self(text.to_string())),
+            _ => None,
+        };
+        if read.is_none() {
+            place.mismatch(found);
+        }
+        read
+    }
+
+    fn written(&self) -> Option<String> {
+        Some(quoted(&self.0))
+    }
+}
+
+/// What a rule for hosts can be made of; `cli`, which knows both, holds it against what the rules themselves say.
+fn is_host(text: &str) -> bool {
+    let is_usual = |letter: char| letter.is_ascii_alphanumeric() || "-_:[]".contains(letter);
+    let is_name = |name: &str| {
+        let name = name.strip_suffix('.').unwrap_or(name);
+        name.split('.').all(|label| !label.is_empty() && label.chars().all(is_usual))
+    };
+    match text.strip_prefix("*.") {
+        // All hosts of a top-level domain, or of the beginning of an address, are no rule that anybody means.
+        Some(domain) => {
+            let domain = domain.strip_suffix('.').unwrap_or(domain);
+            is_name(domain) && domain.contains('.') && domain.ends_with(char::is_alphabetic)
+        }
+        None => is_name(text),
     }
 }
 

@@ -226,7 +226,7 @@ fn rule(name: &str, written: &config::PolicyRule) -> Result<Rule, String> {
             Matcher::CommandPrefix(Words::try_from(words.clone()).map_err(told)?)
         }
         (None, Some(host), None) => {
-            Matcher::Host(HostPattern::try_from(host.clone()).map_err(told)?)
+            Matcher::Host(HostPattern::try_from(host.as_str().to_owned()).map_err(told)?)
         }
         (None, None, Some(tool)) => {
             Matcher::Tool { server: tool.server.clone(), tool: tool.name.clone() }
@@ -349,26 +349,41 @@ mod tests {
         );
     }
 
-    /// Taken apart it would allow every `curl`, and every program to connect there.
+    /// What the file may say of hosts and what a rule can be made of are two pieces of code.
     #[test]
-    fn a_command_to_a_host_is_not_made_two_rules() {
-        let config = config(
-            "[[policy]]\ndecision = \"allow\"\ncommand = [\"curl\"]\nhost = \"example.com\"\n",
-        );
-        let failure = rules(&config.policy).unwrap_err();
-        assert_eq!(
-            failure.message,
-            "the 1. [[policy]]: it must name one of command, host and tool, and no two"
-        );
-    }
-
-    #[test]
-    fn a_rule_that_cannot_be_is_named() {
-        let config = config("[[policy]]\ndecision = \"deny\"\nhost = \"not a host\"\n");
-        let failure = rules(&config.policy).unwrap_err();
-        assert_eq!(
-            failure.message,
-            "the 1. [[policy]]: \"not a host\" is no host; give a name such as example.com, or *.example.com for those below it"
-        );
+    fn every_host_that_the_file_may_name_makes_a_rule_and_no_other_does() {
+        let hosts = [
+            "example.com",
+            "Example.COM.",
+            "localhost",
+            "10.0.0.1",
+            "[::1]",
+            "a_b-c",
+            "*.example.com",
+            "*.example.com.",
+            "",
+            ".",
+            "..",
+            "a..b",
+            "*.com",
+            "*.0.1",
+            "*",
+            "a.*.b",
+            "not a host",
+            "https://example.com",
+            "example.com/x",
+            "ex\u{e4}mple.com",
+            "*.",
+            "*..com",
+        ];
+        for host in hosts {
+            let text = format!("[[policy]]\ndecision = \"deny\"\nhost = {host:?}\n");
+            let read = parse(&text, &surroundings());
+            let makes_a_rule = HostPattern::try_from(host.to_owned()).is_ok();
+            assert_eq!(read.is_ok(), makes_a_rule, "{host:?}");
+            if let Ok(read) = read {
+                assert!(rules(&read.config.policy).is_ok(), "{host:?}");
+            }
+        }
     }
 }
