@@ -385,6 +385,10 @@ pub struct Why {
 pub struct Receipts {
     pub task: TaskId,
     pub intents: Vec<Intent>,
+    /// Asks that no person decided, but a rule, a program, an earlier answer, or that nobody was there. Those that people
+    /// decided are among the intents.
+    #[serde(default)]
+    pub decided: Vec<AskRecord>,
     /// Who was told what of it, the oldest first.
     #[serde(default)]
     pub notifications: Vec<Notification>,

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use ostler_engine::NotificationFilter;
+use ostler_model::task::{AskRecord, DecidedBy};
 use ostler_model::{Event, TurnId};
 use serde::Deserialize;
 
@@ -72,15 +73,23 @@ pub(crate) async fn receipts(
 ) -> Result<Json<Receipts>, Problem> {
     let store = office.engine.store();
     let task = ids::task(store, &task).await?.id;
-    let intents = match query.key {
-        None => store.intents(&task).await?,
-        Some(key) => office.engine.intent_by_key(&task, &key).await?.into_iter().collect(),
+    let (intents, decided) = match query.key {
+        None => (store.intents(&task).await?, store.asks_of(&task).await?),
+        Some(key) => {
+            (office.engine.intent_by_key(&task, &key).await?.into_iter().collect(), Vec::new())
+        }
     };
+    let decided = decided.into_iter().filter(is_decided_alone).collect();
     // Who was told belongs to the whole task.
     let filter = NotificationFilter { task: Some(task.clone()), ..NotificationFilter::default() };
     let mut notifications = store.notifications(&filter, None, MOST_PER_PAGE).await?.notifications;
     notifications.reverse();
-    Ok(Json(Receipts { task, intents, notifications }))
+    Ok(Json(Receipts { task, intents, decided, notifications }))
+}
+
+fn is_decided_alone(ask: &AskRecord) -> bool {
+    let by = ask.decision.as_ref().map(|decision| &decision.by);
+    by.is_some_and(|by| !matches!(by, DecidedBy::Person { .. }))
 }
 
 pub(crate) async fn why(

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ostler_engine::TaskDiff;
-use ostler_model::task::IntentState;
+use ostler_model::TaskState;
+use ostler_model::task::{AskClosed, AskRecord, Intent, IntentState};
 use ostler_server::api::{Receipts, Turn, Turns, Why};
 use serde_json::json;
 
@@ -68,33 +69,56 @@ pub(crate) fn receipts(arguments: &TaskArgument, output: Output) -> Result<ExitC
         let receipts: Receipts = desk.get(&path).await?;
         output.emit(&receipts);
         let now = time::now();
-        let rows: Vec<Vec<Cell>> = receipts
+        let mut rows: Vec<(i64, Vec<Cell>)> = receipts
             .intents
             .iter()
-            .map(|intent| {
-                let state = match &intent.state {
-                    IntentState::Done { .. } => ostler_model::TaskState::Completed,
-                    IntentState::NotDone { .. } | IntentState::Unknown { .. } => {
-                        ostler_model::TaskState::Failed
-                    }
-                    IntentState::Pending | IntentState::Sent { .. } => {
-                        ostler_model::TaskState::Queued
-                    }
-                };
-                vec![
-                    Cell::dim(time::ago(intent.at, now)),
-                    Cell::plain(intent.wish.name()),
-                    Cell::styled(words::intent(&intent.state), words::style(state)),
-                    Cell::plain(words::wish(&intent.wish)),
-                ]
-            })
+            .map(|intent| (intent.at, intent_row(intent, now)))
+            .chain(receipts.decided.iter().filter_map(|ask| decided_row(ask, now)))
             .collect();
+        rows.sort_by_key(|(at, _)| *at);
+        let rows: Vec<Vec<Cell>> = rows.into_iter().map(|(_, row)| row).collect();
         output.say_styled(&table(&["WHEN", "WISH", "WHAT BECAME OF IT", ""], &rows));
         if !receipts.notifications.is_empty() {
             output.say_styled(&format!("\n{}", notify::rows(&receipts.notifications)));
         }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+fn intent_row(intent: &Intent, now: i64) -> Vec<Cell> {
+    let state = match &intent.state {
+        IntentState::Done { .. } => TaskState::Completed,
+        IntentState::NotDone { .. } | IntentState::Unknown { .. } => TaskState::Failed,
+        IntentState::Pending | IntentState::Sent { .. } => TaskState::Queued,
+    };
+    vec![
+        Cell::dim(time::ago(intent.at, now)),
+        Cell::plain(intent.wish.name()),
+        Cell::styled(words::intent(&intent.state), words::style(state)),
+        Cell::plain(words::wish(&intent.wish)),
+    ]
+}
+
+/// An ask that no person decided.
+fn decided_row(ask: &AskRecord, now: i64) -> Option<(i64, Vec<Cell>)> {
+    let decision = ask.decision.as_ref()?;
+    let (became, state) = match &ask.closed {
+        Some(AskClosed::Answered) => ("Codex has the answer".to_owned(), TaskState::Completed),
+        Some(other) => (words::ask_closed(other), TaskState::Failed),
+        None => ("handed to Codex, not proven yet".to_owned(), TaskState::Queued),
+    };
+    let said = conversation::words::decision(&decision.decision);
+    let row = vec![
+        Cell::dim(time::ago(decision.at, now)),
+        Cell::plain("answer"),
+        Cell::styled(became, words::style(state)),
+        Cell::plain(format!(
+            "{said}, by {}: {}",
+            decision.by.describe(),
+            ask.content.kind.summary()
+        )),
+    ];
+    Some((decision.at, row))
 }
 
 /// What the task has changed.

@@ -104,6 +104,14 @@ fn always_makes_a_rule_that_decides_the_next_time_and_can_be_removed() {
     let again = world.run(&[&["start", PROMPT, "--wait"], &ASKS[..]].concat());
     assert_eq!(again.exit, 0, "{} {}", again.out, again.errors);
     let id = word(&rule["id"]);
+    // Nobody wished for the answer, and it has its proof all the same.
+    let by_rule = word(&world.json(&["ls"])["tasks"][0]["id"]);
+    let decided = &world.json(&["receipts", &by_rule])["decided"];
+    assert_eq!(decided[0]["decision"]["by"], json!({ "who": "rule", "rule": id }), "{decided}");
+    assert_eq!(decided[0]["closed"], json!({ "how": "answered" }), "{decided}");
+    assert_eq!(world.json(&["receipts", &task])["decided"], json!([]), "a person decided it");
+    let shown = world.run(&["receipts", &by_rule]).out;
+    assert!(shown.contains("Codex has the answer") && shown.contains(&id), "{shown}");
     assert_eq!(world.run(&["policy", "rm", &id]).exit, 0);
     let empty = world.run(&["policy", "ls"]);
     assert!(empty.out.starts_with("no rules; "), "{}", empty.out);
