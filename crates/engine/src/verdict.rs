@@ -2,7 +2,7 @@
 
 use ostler_model::policy::{Context, Folder, Rule, RuleSet, Scope, Terms, Verdict};
 use ostler_model::task::{AskRecord, DecidedBy, DecisionRecord};
-use ostler_model::{Decision, RuleId};
+use ostler_model::{Ask, Decision, RuleId};
 use ostler_store::RuleRow;
 
 use crate::runner::{AnswerError, Reach, Remembering, short_id};
@@ -61,8 +61,39 @@ pub(crate) fn remembered(
     rule.map_err(|why| no_rule(why.to_string()))
 }
 
+/// What Codex is told. What is remembered is remembered by us: Codex would do so for its whole home, and for good.
+pub(crate) fn told(ask: &Ask, decision: Decision) -> Decision {
+    let plain = decision.clone().unremembered();
+    if ask.takes(&plain) { plain } else { decision }
+}
+
 /// As it is stored.
 pub(crate) fn row(rule: &Rule) -> RuleRow {
     let json = serde_json::to_string(rule).unwrap_or_default();
     RuleRow { id: rule.id.clone(), json, expires_at: rule.expires_at }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostler_model::ask::{AskKind, CommandAsk};
+    use ostler_model::decision::Remember;
+
+    use super::*;
+
+    fn ask(offers: &[Decision]) -> Ask {
+        let kind = AskKind::Command(CommandAsk::default());
+        Ask { thread: None, turn: None, item: None, reason: None, kind, offers: offers.to_vec() }
+    }
+
+    #[test]
+    fn codex_is_told_yes_or_no_and_not_to_remember_it() {
+        let host = |allowed| Decision::Always(Remember::Host { host: "a.b".into(), allowed });
+        let both = ask(&[Decision::Once, host(true), Decision::Deny, host(false)]);
+        assert_eq!(told(&both, host(true)), Decision::Once);
+        assert_eq!(told(&both, host(false)), Decision::Deny);
+        // A plain word that it does not take would be no answer.
+        let neither = ask(&[host(true), host(false)]);
+        assert_eq!(told(&neither, host(true)), host(true));
+        assert_eq!(told(&neither, host(false)), host(false));
+    }
 }

@@ -16,7 +16,7 @@ use super::asks::Delivery;
 use super::perform::Todo;
 use super::{Runner, now};
 use crate::dispatcher::FromRunner;
-use crate::verdict::{remembered, row};
+use crate::verdict::{remembered, row, told};
 
 /// What shall be remembered of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,11 +224,7 @@ impl Runner {
         let Some(DecisionRecord { decision, by, reason, .. }) = record.decision.clone() else {
             return;
         };
-        // What is remembered is remembered by us: Codex would do so for its whole home, and for good.
-        let decision = match decision {
-            Decision::Always(_) if record.content.takes(&Decision::Once) => Decision::Once,
-            decision => decision,
-        };
+        let decision = told(&record.content, decision);
         let Some(stage) = &self.stage else { return };
         stage.thread.answer(driver, Decided { decision, by: by.describe(), reason }).await;
     }
