@@ -34,7 +34,7 @@ fn may_connect(settings: &mut TaskSettings) {
 /// What came back, as the model was told.
 fn came_back(stage: &Stage, prompt: &str) -> String {
     let requests = stage.model().requests();
-    let inputs = requests.iter().rev().map(|request| request.json()["input"].clone());
+    let inputs = requests.iter().rev().map(|request| request.json().get("input").cloned().unwrap());
     let input = inputs.into_iter().find(|input| input.to_string().contains(prompt)).unwrap();
     let mut items = input.as_array().unwrap().iter().rev();
     let output = items.find(|item| item["type"].as_str().unwrap().ends_with("_output"));
@@ -46,7 +46,7 @@ async fn decided(shop: &Workshop, task: &TaskId) -> DecidedBy {
     shop.until(task, TaskState::Completed).await.unwrap();
     let asks = shop.engine.store().asks_of(task).await.unwrap();
     assert_eq!(asks.len(), 1, "{asks:?}");
-    asks[0].decision.clone().unwrap().by
+    asks.first().and_then(|ask| ask.decision.clone()).unwrap().by
 }
 
 /// One test for both words, because two of Codex's proxies at once may disturb each other.
@@ -69,14 +69,21 @@ async fn a_host_that_is_refused_for_good_is_refused_and_one_that_is_allowed_is_a
     for (prompt, host, allowed) in
         [("always go there", ALLOWED, true), ("never go there", FORBIDDEN, false)]
     {
+        // The name leads nowhere, but a command that was refused does not even come to its end.
+        let was_fetched = || came_back(&stage, prompt).contains(&format!("fetched {host}"));
         let task = shop.start_with(&stage, prompt, may_connect).await.unwrap();
         let ask = shop.ask(&task).await.unwrap();
         let remember = Remember::Host { host: host.to_owned(), allowed };
         shop.answer(&ask, Decision::Always(remember)).await.unwrap();
         assert!(matches!(decided(&shop, &task).await, DecidedBy::Person { .. }));
-        let output = came_back(&stage, prompt);
-        // The name leads nowhere, but a command that was refused does not even come to its end.
-        assert_eq!(output.contains(&format!("fetched {host}")), allowed, "{output}");
+        assert_eq!(was_fetched(), allowed, "{host}");
+
+        // The next task of the folder asks nobody.
+        let seen = stage.model().requests_seen();
+        let other = shop.start_with(&stage, prompt, may_connect).await.unwrap();
+        assert!(matches!(decided(&shop, &other).await, DecidedBy::Rule { .. }));
+        assert!(stage.model().requests_seen() > seen);
+        assert_eq!(was_fetched(), allowed, "{host}");
     }
     shop.close().await.unwrap();
 }

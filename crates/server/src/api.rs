@@ -232,7 +232,7 @@ pub struct AnswerRequest {
     pub decision: Decision,
     #[serde(default)]
     pub reason: Option<String>,
-    /// Also make a rule of it.
+    /// Also make a rule of it. Of a decision for good one is made in any case, for the task's folder and until it is removed.
     #[serde(default)]
     pub remember: Option<Remembering>,
     /// The door that the person used.
