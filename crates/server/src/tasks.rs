@@ -407,10 +407,13 @@ async fn interrupt(
 
 async fn release(
     State(office): State<Arc<Office>>,
+    caller: Caller,
     Path(task): Path<String>,
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Json<Released>, Problem> {
-    let task = ids::task(office.engine.store(), &task).await?.id;
+    let task = ids::task(office.engine.store(), &task).await?;
+    agents::may_touch(&caller, &task, "release")?;
+    let task = task.id;
     let is_released = office.engine.release(&task).await?;
     Ok(Json(Released { task, is_released }))
 }
