@@ -1,8 +1,10 @@
 //! The routes of a task and of the house, each once with real Codex, held against the document that describes them.
 
+use ostler_scripted_model::Conversation;
 use serde_json::{Value, json};
 
 use crate::caller::{Caller, NEWEST, world};
+use crate::world::World;
 use crate::{LEAVES_A_LINE, PROMPT, command, text};
 
 /// Whether a value is what a schema of the document says; gives the first place where it is not.
@@ -200,6 +202,32 @@ fn every_answer_is_as_the_document_says() {
     }
     let docs = caller.call("GET", "/docs", &[], b"");
     assert_eq!((docs.status, docs.header("content-type")), (200, Some("text/html; charset=utf-8")));
+}
+
+#[test]
+fn a_rule_of_the_file_is_changed_in_the_file_alone() {
+    let conversation = Conversation { prompt: PROMPT.to_owned(), answers: vec![text("Done.")] };
+    let config = "[server]\nlisten = \"127.0.0.1:0\"\n[[policy]]\ndecision = \"deny\"\nhost = \"example.com\"\n";
+    let world = World::with(NEWEST, vec![conversation], config);
+    assert_eq!(world.run(&["daemon", "start"]).exit, 0);
+    let caller = Caller::of(&world);
+    let before = caller.get("/v1/rules");
+    assert_eq!(before[0]["id"], "config-1", "{before}");
+
+    let removed = caller.call("DELETE", "/v1/rules/config-1", &[], b"");
+    assert_eq!(removed.status, 409, "{}", removed.json());
+    let detail = removed.json()["detail"].to_string();
+    assert!(detail.contains("stands in the configuration"), "{detail}");
+    // Also not one that the file may have some day: it would stand beside it.
+    for id in ["config-1", "config-9"] {
+        let rule = json!({
+            "version": "1", "id": id, "effect": "allow", "matcher": { "host": "example.com" }, "cwd": null,
+            "scope": "everywhere", "expires_at": null, "made_by": "", "made_at": 1, "from_ask": null,
+        });
+        let said = caller.call("POST", "/v1/rules", &[], rule.to_string().as_bytes());
+        assert_eq!(said.status, 409, "{id}: {}", said.json());
+    }
+    assert_eq!(caller.get("/v1/rules"), before);
 }
 
 #[test]
