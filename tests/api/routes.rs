@@ -231,6 +231,34 @@ fn a_rule_of_the_file_is_changed_in_the_file_alone() {
 }
 
 #[test]
+fn what_the_configuration_says_can_be_left_out() {
+    let conversation = Conversation { prompt: PROMPT.to_owned(), answers: vec![text("Done.")] };
+    let config = "model = \"mare\"\neffort = \"high\"\nbudget_turns = 3\nbudget_tokens = 90000\n\
+                  [server]\nlisten = \"127.0.0.1:0\"\n";
+    let world = World::with(NEWEST, vec![conversation], config);
+    assert_eq!(world.run(&["daemon", "start"]).exit, 0);
+    let caller = Caller::of(&world);
+    let start = |more: Value| {
+        let mut request = json!({ "prompt": PROMPT, "cwd": world.path("inn") });
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let settings = caller.post("/v1/tasks", &request)["task"]["settings"].clone();
+        let budget = &settings["budget"];
+        json!([settings["model"], settings["effort"], budget["turns"], budget["tokens"]])
+    };
+
+    // What is not said, or null, is as the configuration says.
+    assert_eq!(start(json!({ "model": null })), json!(["mare", "high", 3, 90000]));
+    let without = json!({ "unset": ["model", "budget_turns"] });
+    assert_eq!(start(without), json!([null, "high", null, 90000]));
+    // What is said counts in any case.
+    let other = json!({ "unset": ["budget_tokens"], "budget_tokens": 5, "model": "foal" });
+    assert_eq!(start(other), json!(["foal", "high", 3, 5]));
+    let wrong = json!({ "prompt": PROMPT, "cwd": world.path("inn"), "unset": ["sandbox"] });
+    let said = caller.call("POST", "/v1/tasks", &[], wrong.to_string().as_bytes());
+    assert_eq!(said.status, 400, "{}", said.json());
+}
+
+#[test]
 fn the_same_key_is_the_same_request() {
     let world = world(NEWEST, vec![text("Once.")]);
     world.run(&["daemon", "start"]);
