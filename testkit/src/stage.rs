@@ -98,6 +98,11 @@ impl Stage {
     /// Starts an app-server for which `/etc/codex/requirements.toml` holds this text, and nobody else's does: it runs in
     /// a mount namespace of its own, where `/etc` is a copy.
     pub async fn codex_under(&self, requirements: &str) -> Result<KeptCodex> {
+        self.keep(self.start_keeper_of(self.program_under(requirements, &self.codex)?)?).await
+    }
+
+    /// This program, with that text for itself and all that it starts.
+    pub fn program_under(&self, requirements: &str, program: &Path) -> Result<PathBuf> {
         let etc = self.folder.path().join("etc");
         // What only root may read is not needed.
         let copied = Command::new("cp").args(["-a", "/etc"]).arg(&etc).output()?;
@@ -109,12 +114,12 @@ impl Stage {
             "#!/bin/sh\nexec unshare --mount --propagation private {root} sh -c \
              'mount --bind \"$0\" /etc && exec \"$@\"' '{}' '{}' \"$@\"\n",
             etc.display(),
-            self.codex.display(),
+            program.display(),
         );
-        let path = self.folder.path().join("codex-in-namespace");
+        let path = self.folder.path().join("program-in-namespace");
         std::fs::write(&path, wrapper)?;
         std::fs::set_permissions(&path, Permissions::from_mode(0o755))?;
-        self.keep(self.start_keeper_of(path)?).await
+        Ok(path)
     }
 
     /// The lines of a file in the workspace; none if there is no such file.

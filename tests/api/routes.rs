@@ -1,8 +1,10 @@
 //! The routes of a task and of the house, each once with real Codex, held against the document that describes them.
 
+use ostler_scripted_model::Conversation;
 use serde_json::{Value, json};
 
 use crate::caller::{Caller, NEWEST, world};
+use crate::world::World;
 use crate::{LEAVES_A_LINE, PROMPT, command, text};
 
 /// Whether a value is what a schema of the document says; gives the first place where it is not.
@@ -200,6 +202,60 @@ fn every_answer_is_as_the_document_says() {
     }
     let docs = caller.call("GET", "/docs", &[], b"");
     assert_eq!((docs.status, docs.header("content-type")), (200, Some("text/html; charset=utf-8")));
+}
+
+#[test]
+fn a_rule_of_the_file_is_changed_in_the_file_alone() {
+    let conversation = Conversation { prompt: PROMPT.to_owned(), answers: vec![text("Done.")] };
+    let config = "[server]\nlisten = \"127.0.0.1:0\"\n[[policy]]\ndecision = \"deny\"\nhost = \"example.com\"\n";
+    let world = World::with(NEWEST, vec![conversation], config);
+    assert_eq!(world.run(&["daemon", "start"]).exit, 0);
+    let caller = Caller::of(&world);
+    let before = caller.get("/v1/rules");
+    assert_eq!(before[0]["id"], "config-1", "{before}");
+
+    let removed = caller.call("DELETE", "/v1/rules/config-1", &[], b"");
+    assert_eq!(removed.status, 409, "{}", removed.json());
+    let detail = removed.json()["detail"].to_string();
+    assert!(detail.contains("stands in the configuration"), "{detail}");
+    // Also not one that the file may have some day: it would stand beside it.
+    for id in ["config-1", "config-9"] {
+        let rule = json!({
+            "version": "1", "id": id, "effect": "allow", "matcher": { "host": "example.com" }, "cwd": null,
+            "scope": "everywhere", "expires_at": null, "made_by": "", "made_at": 1, "from_ask": null,
+        });
+        let said = caller.call("POST", "/v1/rules", &[], rule.to_string().as_bytes());
+        assert_eq!(said.status, 409, "{id}: {}", said.json());
+    }
+    assert_eq!(caller.get("/v1/rules"), before);
+}
+
+#[test]
+fn what_the_configuration_says_can_be_left_out() {
+    let conversation = Conversation { prompt: PROMPT.to_owned(), answers: vec![text("Done.")] };
+    let config = "model = \"mare\"\neffort = \"high\"\nbudget_turns = 3\nbudget_tokens = 90000\n\
+                  [server]\nlisten = \"127.0.0.1:0\"\n";
+    let world = World::with(NEWEST, vec![conversation], config);
+    assert_eq!(world.run(&["daemon", "start"]).exit, 0);
+    let caller = Caller::of(&world);
+    let start = |more: Value| {
+        let mut request = json!({ "prompt": PROMPT, "cwd": world.path("inn") });
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let settings = caller.post("/v1/tasks", &request)["task"]["settings"].clone();
+        let budget = &settings["budget"];
+        json!([settings["model"], settings["effort"], budget["turns"], budget["tokens"]])
+    };
+
+    // What is not said, or null, is as the configuration says.
+    assert_eq!(start(json!({ "model": null })), json!(["mare", "high", 3, 90000]));
+    let without = json!({ "unset": ["model", "budget_turns"] });
+    assert_eq!(start(without), json!([null, "high", null, 90000]));
+    // What is said counts in any case.
+    let other = json!({ "unset": ["budget_tokens"], "budget_tokens": 5, "model": "foal" });
+    assert_eq!(start(other), json!(["foal", "high", 3, 5]));
+    let wrong = json!({ "prompt": PROMPT, "cwd": world.path("inn"), "unset": ["sandbox"] });
+    let said = caller.call("POST", "/v1/tasks", &[], wrong.to_string().as_bytes());
+    assert_eq!(said.status, 400, "{}", said.json());
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod crashes;
 mod follow_ups;
 mod fork;
 mod host_asks;
+mod hosts;
 mod idle;
 mod interrupts;
 mod limits;

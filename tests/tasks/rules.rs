@@ -3,8 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ostler_engine::{Answer, Reach, Remembering};
+use ostler_model::policy::{Effect, Folder, Scope};
 use ostler_model::task::{AskRecord, DecidedBy};
-use ostler_model::{Decision, TaskId, TaskState};
+use ostler_model::{Decision, Event, TaskId, TaskState};
 use ostler_testkit::{Stage, Workshop};
 use rstest::rstest;
 
@@ -68,6 +69,55 @@ async fn a_rule_holds_where_it_was_made_for(
         shop.until(&other, TaskState::WaitingForApproval).await.unwrap();
         assert_eq!(decided(&shop, &other).await, [None]);
     }
+    shop.close().await.unwrap();
+}
+
+/// As the page and the terminal answer: by what Codex proposes, and without a word about where it shall hold.
+#[rstest]
+#[tokio::test]
+async fn what_codex_proposes_for_good_is_a_rule_of_the_folder(
+    #[values("0.130.0", "0.166.0")] version: &str,
+) {
+    let stage = twice(version);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
+    let ask = shop.ask(&task).await.unwrap();
+    let proposed = ask.content.offers.iter().find(|it| matches!(it, Decision::Always(_))).unwrap();
+    shop.answer(&ask, proposed.clone()).await.unwrap();
+    shop.until(&task, TaskState::Completed).await.unwrap();
+
+    let rules = shop.engine.rules();
+    let rule = rules.iter().next().unwrap();
+    let folder = stage.workspace().display().to_string();
+    assert_eq!((rule.effect, rule.expires_at), (Effect::Allow, None));
+    assert_eq!(rule.scope, Scope::Directory(Folder::try_from(folder).unwrap()));
+    let ruled = Some(DecidedBy::Rule { rule: rule.id.clone() });
+    assert_eq!(decided(&shop, &task).await[1], ruled);
+    let made = |event: &Event| matches!(event, Event::RuleMade { rule: it, .. } if *it == rule.id);
+    assert!(shop.log(&task).await.unwrap().iter().any(made));
+
+    // It is on disk, and holds for the next task of the folder in the next process.
+    shop.close().await.unwrap();
+    let shop = Workshop::open(&stage).await.unwrap();
+    let other = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
+    shop.until(&other, TaskState::Completed).await.unwrap();
+    assert_eq!(decided(&shop, &other).await, [ruled.clone(), ruled]);
+    // Codex itself was not told to remember anything.
+    assert!(!stage.codex_home().join("rules/default.rules").exists());
+    shop.close().await.unwrap();
+}
+
+/// Codex proposes the beginning of the first of two commands, which no rule of ours can be about.
+#[tokio::test]
+async fn what_no_rule_can_be_made_of_is_not_offered_for_good() {
+    let both = "touch stable && touch barn";
+    let stage = stage("0.166.0", vec![command(both), text("Done.")]);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
+    let ask = shop.ask(&task).await.unwrap();
+    let offers = &ask.content.offers;
+    assert!(offers.contains(&Decision::Once), "{offers:?}");
+    assert!(!offers.iter().any(|it| matches!(it, Decision::Always(_))), "{offers:?}");
     shop.close().await.unwrap();
 }
 

@@ -31,6 +31,15 @@ pub(crate) struct Besides {
     pub(crate) later: bool,
 }
 
+/// Who remembers what is answered for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// Codex, for its whole home.
+    Codex,
+    /// The daemon, by a rule for the folder.
+    Rule,
+}
+
 /// What a line meant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reading {
@@ -48,7 +57,7 @@ pub(crate) enum Reading {
 
 impl Dialog {
     /// None for a question that no person answers.
-    pub(crate) fn new(ask: &Ask, besides: Besides) -> Option<Self> {
+    pub(crate) fn new(ask: &Ask, besides: Besides, memory: Memory) -> Option<Self> {
         Some(match &ask.kind {
             AskKind::Permissions(wanted) => {
                 Self::Permissions(Grant::new(wanted.wanted.clone(), besides))
@@ -56,10 +65,10 @@ impl Dialog {
             AskKind::UserInput(input) => Self::Questions(Questions::new(input.questions.clone())),
             AskKind::Elicitation(elicitation) => match &elicitation.want {
                 ElicitationWant::Form(fields) => Self::Form(Form::new(fields.clone())),
-                _ => Self::Approval(Approval::new(&ask.offers, besides)),
+                _ => Self::Approval(Approval::new(&ask.offers, besides, memory)),
             },
             AskKind::Command(_) | AskKind::FileChange(_) | AskKind::Continue { .. } => {
-                Self::Approval(Approval::new(&ask.offers, besides))
+                Self::Approval(Approval::new(&ask.offers, besides, memory))
             }
             AskKind::ToolCall(_) | AskKind::TokenRefresh { .. } | AskKind::Other { .. } => {
                 return None;

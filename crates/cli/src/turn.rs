@@ -14,6 +14,7 @@ use ostler_model::thread::{DecisionRefusal, Update};
 use ostler_model::{Failure, FailureClass, InputId, TurnResult};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::asking::Memory;
 use crate::conversation::{Screen, Shown, translate};
 pub(crate) use answers::Answers;
 pub(crate) use asked::{Asked, Heard};
@@ -73,7 +74,7 @@ impl<'a> Watch<'a> {
         Self {
             thread,
             screen,
-            asked: Asked::new(answers),
+            asked: Asked::new(answers, Memory::Codex),
             tally: Tally::default(),
             input: ticket.map(|ticket| ticket.input.clone()),
             last: None,

@@ -352,16 +352,28 @@ impl Engine {
         Ok(report)
     }
 
-    pub async fn add_rule(&self, rule: Rule) -> Result<(), StoreError> {
+    /// Makes a rule. None gets a name that is for rules of the operator's file: it would stand in the place of one.
+    pub async fn add_rule(&self, rule: Rule) -> Result<(), Refusal> {
+        if self.is_of_file(&rule.id) || rule.id.as_str().starts_with(Rule::OF_FILE) {
+            return Err(Refusal::RuleNameTaken { rule: rule.id });
+        }
         self.shared.store.commit(Write::Rule(row(&rule)).into()).await?;
         self.shared.add_rule(rule);
         Ok(())
     }
 
-    pub async fn remove_rule(&self, rule: &RuleId) -> Result<(), StoreError> {
+    /// Removes a rule that somebody has made. One of the operator's file would hold again as soon as the file is read.
+    pub async fn remove_rule(&self, rule: &RuleId) -> Result<(), Refusal> {
+        if self.is_of_file(rule) {
+            return Err(Refusal::RuleOfFile { rule: rule.clone() });
+        }
         self.shared.store.commit(Write::RuleGone(rule.clone()).into()).await?;
         self.shared.remove_rule(rule);
         Ok(())
+    }
+
+    fn is_of_file(&self, rule: &RuleId) -> bool {
+        self.shared.live().rules.contains(rule)
     }
 
     pub fn rules(&self) -> Arc<RuleSet> {

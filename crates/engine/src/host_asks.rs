@@ -20,7 +20,7 @@ use crate::engine::{Answer, too_late};
 use crate::refusal::Refusal;
 use crate::runner::{AnswerError, short_id};
 use crate::shared::{Shared, now};
-use crate::verdict::{by_rule, remembered, row, takes};
+use crate::verdict::{by_rule, remembered, row, takes, to_remember};
 
 /// Those that may wait for somebody at once. A conversation has one or two; more than this is an owner gone wild.
 const MOST_OPEN: usize = 256;
@@ -152,7 +152,8 @@ impl HostAsks {
             return Err(AnswerError::NotOffered { offers: found.ask.content.offers });
         }
         let decision = DecisionRecord { decision, by, reason, at: now() };
-        let rule = remember.map(|wish| remembered(&found.ask, &found.cwd, &decision, wish));
+        let wish = to_remember(&decision.decision, remember);
+        let rule = wish.map(|wish| remembered(&found.ask, &found.cwd, &decision, wish));
         let rule = rule.transpose()?;
         let mut batch = Batch::new();
         batch.push(Write::DecideHost { ask: ask.clone(), decision: Box::new(decision) });

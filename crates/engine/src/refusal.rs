@@ -1,6 +1,6 @@
 //! Why the engine does not do what a door asks.
 
-use ostler_model::{Failure, TaskId};
+use ostler_model::{Failure, RuleId, TaskId};
 use ostler_store::StoreError;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -21,6 +21,12 @@ pub enum Refusal {
     AskKeyReused { key: String },
     #[error("{most} questions of host agents wait already; answer some, or withdraw them")]
     TooManyAsks { most: usize },
+    #[error(
+        "rule {rule} stands in the configuration; take it out of that file, which `ostler config path` names"
+    )]
+    RuleOfFile { rule: RuleId },
+    #[error("the name {rule} is for a rule of the configuration; give the rule another name")]
+    RuleNameTaken { rule: RuleId },
     #[error("task {task} has more to take in than it can at once; try again in a moment")]
     Overloaded { task: TaskId },
     #[error("{}", .0.message)]

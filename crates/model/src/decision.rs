@@ -71,6 +71,21 @@ impl Decision {
             Self::Cancel => 6,
         }
     }
+
+    /// The same yes or no without what is remembered, for where the remembering is done elsewhere.
+    #[must_use]
+    pub fn unremembered(self) -> Self {
+        match self {
+            Self::Always(Remember::Host { allowed: false, .. }) => Self::Deny,
+            Self::Always(_) => Self::Once,
+            decision => decision,
+        }
+    }
+
+    /// Whether it is a plain yes.
+    pub fn allows(&self) -> bool {
+        matches!(self.clone().unremembered(), Self::Once | Self::Session)
+    }
 }
 
 impl Ask {
@@ -147,6 +162,25 @@ mod tests {
             .map(|decision| command.takes(&decision));
 
         assert_eq!(taken, [true, true, false, false, true]);
+    }
+
+    #[test]
+    fn what_is_refused_for_good_is_refused() {
+        let host = |allowed| Decision::Always(Remember::Host { host: "h".into(), allowed });
+        let prefix = Decision::Always(Remember::CommandPrefix(vec!["mkdir".into()]));
+        let tool = Decision::Always(Remember::Tool);
+        for (decision, plain, allows) in [
+            (host(false), Decision::Deny, false),
+            (host(true), Decision::Once, true),
+            (prefix, Decision::Once, true),
+            (tool, Decision::Once, true),
+            (Decision::Session, Decision::Session, true),
+            (Decision::Deny, Decision::Deny, false),
+            (Decision::Cancel, Decision::Cancel, false),
+        ] {
+            assert_eq!(decision.allows(), allows, "{decision:?}");
+            assert_eq!(decision.unremembered(), plain);
+        }
     }
 
     #[test]

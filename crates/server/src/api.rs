@@ -3,10 +3,12 @@
 
 mod notifications;
 mod tool_calls;
+mod unset;
 mod worktrees;
 
 pub use notifications::{NotificationList, NotificationsRead, Previews};
 pub use tool_calls::{FinishToolCall, TakeToolCall, ToolCallFinished, ToolCallTaken};
+pub use unset::Unset;
 pub use worktrees::{RemoveWorktree, WorktreeMerged, WorktreeRemoved, Worktrees};
 
 use std::collections::BTreeMap;
@@ -69,6 +71,9 @@ pub struct StartRequest {
     /// Tools that the caller runs for the task, by `/v1/tasks/{task}/tool-calls`; only people and their programs offer any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<OfferedTool>,
+    /// What of the configuration shall not hold, where nothing is given in its place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unset: Vec<Unset>,
     /// The same start again is the same task.
     pub key: Option<String>,
 }
@@ -81,6 +86,10 @@ impl StartRequest {
 
     /// What was asked for over what holds by default.
     pub fn settings(&self, defaults: &TaskSettings) -> TaskSettings {
+        let mut defaults = defaults.clone();
+        for left_out in &self.unset {
+            left_out.in_settings(&mut defaults);
+        }
         let mut settings = defaults.clone();
         settings.cwd.clone_from(&self.cwd);
         settings.sandbox = Sandbox {
@@ -232,7 +241,7 @@ pub struct AnswerRequest {
     pub decision: Decision,
     #[serde(default)]
     pub reason: Option<String>,
-    /// Also make a rule of it.
+    /// Also make a rule of it. Of a decision for good one is made in any case, for the task's folder and until it is removed.
     #[serde(default)]
     pub remember: Option<Remembering>,
     /// The door that the person used.

@@ -35,6 +35,10 @@ impl From<Refusal> for Problem {
             | Refusal::Overloaded { .. } => Self::new(Trouble::Unavailable, detail),
             Refusal::Busy { .. } => Self::new(Trouble::Busy, detail),
             Refusal::AskKeyReused { .. } => Self::new(Trouble::Conflict, detail),
+            Refusal::RuleOfFile { .. } => Self::new(Trouble::Conflict, detail)
+                .hint("edit the file and send the daemon SIGHUP, or restart it"),
+            Refusal::RuleNameTaken { .. } => Self::new(Trouble::Conflict, detail)
+                .hint("to change a rule of the configuration, edit the file"),
             Refusal::Codex(failure) => {
                 Self::new(Trouble::BadRequest, detail).hint(failure.class.advice())
             }

@@ -272,6 +272,11 @@ async fn start(
         // What an agent wants told elsewhere may be what it is to keep to itself.
         caller.must_be_person("name an address that is told")?;
     }
+    if !request.unset.is_empty() && caller.key.is_none() {
+        // What the operator has for all tasks may be what keeps an agent's within bounds. Who comes with a token or a login may
+        // what it is good for.
+        caller.must_be_person("leave out what the configuration says")?;
+    }
     if !request.tools.is_empty() {
         // Who runs them must be a person's program, so who offers them is one, too.
         caller.must_be_person("offer tools of its own")?;
@@ -407,10 +412,13 @@ async fn interrupt(
 
 async fn release(
     State(office): State<Arc<Office>>,
+    caller: Caller,
     Path(task): Path<String>,
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Json<Released>, Problem> {
-    let task = ids::task(office.engine.store(), &task).await?.id;
+    let task = ids::task(office.engine.store(), &task).await?;
+    agents::may_touch(&caller, &task, "release")?;
+    let task = task.id;
     let is_released = office.engine.release(&task).await?;
     Ok(Json(Released { task, is_released }))
 }

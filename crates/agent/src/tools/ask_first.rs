@@ -48,7 +48,7 @@ async fn wait(context: &CallContext, record: &AskRecord) -> Result<DecisionRecor
         }
         decided = context.asks.decision(&record.id) => match decided {
             Ok(decided) => {
-                let word = if is_allowed(&decided.decision) { "allowed" } else { "declined" };
+                let word = if decided.decision.allows() { "allowed" } else { "declined" };
                 context.asks.show(over(format!("{word} by {}", decided.by.describe())));
                 Ok(decided)
             }
@@ -61,7 +61,7 @@ async fn wait(context: &CallContext, record: &AskRecord) -> Result<DecisionRecor
 }
 
 fn judge(context: &CallContext, decided: &DecisionRecord) -> Result<(), ToolResult> {
-    if is_allowed(&decided.decision) {
+    if decided.decision.allows() {
         return Ok(());
     }
     let by = decided.by.describe();
@@ -72,10 +72,6 @@ fn judge(context: &CallContext, decided: &DecisionRecord) -> Result<(), ToolResu
     Err(ToolResult::failed(format!(
         "declined by {by}{reason}\nIt was not done. Do not try the same in another way."
     )))
-}
-
-fn is_allowed(decision: &Decision) -> bool {
-    matches!(decision, Decision::Once | Decision::Session | Decision::Always(_))
 }
 
 fn closed_without(closed: &AskClosed) -> ToolResult {

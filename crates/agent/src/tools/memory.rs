@@ -99,7 +99,7 @@ impl MemoryTool {
             return Ok(planned);
         }
         match decision(&self.memory, book, &planned, context).await {
-            Ok(Decision::Once | Decision::Session | Decision::Always(_)) => Ok(planned),
+            Ok(decision) if decision.allows() => Ok(planned),
             Ok(_) => Err(ToolResult::failed(
                 "the user does not want this to be remembered; do not try it again in other words",
             )),

@@ -214,6 +214,7 @@ fn start_request(settings: TaskSettings, input: Input, key: &str) -> StartReques
         worktree: Some(false),
         notify: Some(settings.notify),
         tools: settings.tools,
+        unset: Vec::new(),
         key: Some(key.to_owned()),
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ostler_model::Decision;
 use ostler_model::decision::Remember;
 
-use super::{Besides, Reading, key};
+use super::{Besides, Memory, Reading, key};
 use crate::terminal::safe;
 
 #[derive(Debug)]
@@ -23,13 +23,13 @@ struct Choice {
 
 impl Approval {
     /// Only what the question offers can be chosen.
-    pub(super) fn new(offers: &[Decision], besides: Besides) -> Self {
+    pub(super) fn new(offers: &[Decision], besides: Besides, memory: Memory) -> Self {
         let mut choices: Vec<Choice> = Vec::new();
         for decision in offers {
             let (keys, words): (&[&str], String) = match decision {
                 Decision::Once => (&["y"], "yes, once".to_owned()),
                 Decision::Session => (&["s"], "this session".to_owned()),
-                Decision::Always(remember) => always(remember),
+                Decision::Always(remember) => always(remember, memory),
                 Decision::Deny => (&["n"], "no [why]".to_owned()),
                 Decision::Cancel => (&["c"], "cancel turn".to_owned()),
                 // They want data; the other dialogs give them.
@@ -92,25 +92,27 @@ impl Approval {
 }
 
 /// The keys in order of preference, and what is remembered for how long.
-fn always(remember: &Remember) -> (&'static [&'static str], String) {
-    match remember {
+fn always(remember: &Remember, memory: Memory) -> (&'static [&'static str], String) {
+    let (keys, what): (&[&str], String) = match remember {
         Remember::CommandPrefix(words) => {
             let prefix = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
             let text = format!("always: every command that begins with `{}`", safe(&prefix));
-            (&["a", "b"], format!("{text}, until you change Codex's rules"))
+            (&["a", "b"], text)
         }
         Remember::Host { host, allowed: true } => {
-            let host = safe(host);
-            (&["h", "a"], format!("always: connections to {host}, until you change Codex's rules"))
+            (&["h", "a"], format!("always: connections to {}", safe(host)))
         }
         Remember::Host { host, allowed: false } => {
-            let host = safe(host);
-            (&["x"], format!("never: connections to {host}, until you change Codex's rules"))
+            (&["x"], format!("never: connections to {}", safe(host)))
         }
-        Remember::Tool => {
-            (&["a"], "always: this tool, until you change Codex's settings".to_owned())
-        }
-    }
+        Remember::Tool => (&["a"], "always: this tool".to_owned()),
+    };
+    let until = match (memory, remember) {
+        (Memory::Codex, Remember::Tool) => "until you change Codex's settings",
+        (Memory::Codex, _) => "until you change Codex's rules",
+        (Memory::Rule, _) => "in its folder and below, until you remove the rule (`ostler policy`)",
+    };
+    (keys, format!("{what}, {until}"))
 }
 
 /// A word as a shell would have to read it, so that one is not taken for several.
@@ -136,7 +138,7 @@ mod tests {
     #[test]
     fn letters_and_words_are_read_and_nothing_else_counts_as_yes() {
         let all = [Decision::Once, Decision::Session, Decision::Deny, Decision::Cancel];
-        let approval = Approval::new(&all, NOTHING);
+        let approval = Approval::new(&all, NOTHING, Memory::Codex);
         let decided = |line| match approval.read(line) {
             Reading::Decided { decision, reason: None } => Some(decision),
             _ => None,
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_refusal_may_say_why() {
-        let approval = Approval::new(&[Decision::Once, Decision::Deny], NOTHING);
+        let approval = Approval::new(&[Decision::Once, Decision::Deny], NOTHING, Memory::Rule);
         let reason = Some("use the test database".to_owned());
         assert_eq!(
             approval.read("n use the test database "),
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn only_what_the_ask_offers_can_be_chosen() {
-        let approval = Approval::new(&[Decision::Once, Decision::Deny], NOTHING);
+        let approval = Approval::new(&[Decision::Once, Decision::Deny], NOTHING, Memory::Rule);
         assert_eq!(approval.read("s"), Reading::Again(None));
         assert_eq!(plain(&approval), ["[y] yes, once  [n] no [why]"]);
     }
@@ -173,7 +175,8 @@ mod tests {
             Decision::Always(Remember::CommandPrefix(vec!["npm".into(), "it's all".into()]));
         let host = |allowed| Decision::Always(Remember::Host { host: "a.b".into(), allowed });
         let offers = [Decision::Once, prefix.clone(), host(true), host(false), Decision::Deny];
-        let approval = Approval::new(&offers, Besides { view: true, later: true });
+        let besides = Besides { view: true, later: true };
+        let approval = Approval::new(&offers, besides, Memory::Codex);
 
         assert_eq!(
             plain(&approval),
@@ -187,5 +190,23 @@ mod tests {
         assert_eq!(approval.read("a"), Reading::decided(prefix));
         assert_eq!(approval.read("x"), Reading::decided(host(false)));
         assert_eq!([approval.read("v"), approval.read("d")], [Reading::View, Reading::Later]);
+    }
+
+    #[test]
+    fn what_the_daemon_remembers_is_said_to_be_a_rule_for_the_folder() {
+        let host = Decision::Always(Remember::Host { host: "a.b".into(), allowed: false });
+        let offers = [host, Decision::Always(Remember::Tool)];
+        let rule = "in its folder and below, until you remove the rule (`ostler policy`)";
+        assert_eq!(
+            plain(&Approval::new(&offers, NOTHING, Memory::Rule))[..2],
+            [
+                format!("[x] never: connections to a.b, {rule}"),
+                format!("[a] always: this tool, {rule}")
+            ]
+        );
+        assert_eq!(
+            plain(&Approval::new(&offers, NOTHING, Memory::Codex))[1],
+            "[a] always: this tool, until you change Codex's settings"
+        );
     }
 }

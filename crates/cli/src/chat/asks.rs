@@ -10,7 +10,7 @@ use ostler_model::task::AskRecord;
 use ostler_model::{AskId, AskKind, Decision};
 use ostler_server::api::AnswerRequest;
 
-use crate::asking::{Besides, Dialog, Reading};
+use crate::asking::{Besides, Dialog, Memory, Reading};
 use crate::conversation::shown::AskShown;
 use crate::conversation::{Extent, ask_text, is_cut, translate};
 
@@ -60,7 +60,9 @@ impl Asks {
         };
         let besides = Besides { view: is_cut(&shown), later: false };
         // What no person answers is served or refused elsewhere.
-        let Some(dialog) = Dialog::new(&ask.content, besides) else { return Vec::new() };
+        let Some(dialog) = Dialog::new(&ask.content, besides, Memory::Rule) else {
+            return Vec::new();
+        };
         self.waiting.push_back(Waiting { ask: ask.clone(), shown, dialog, is_answered: false });
         if self.waiting.len() == 1 { self.put(Extent::Cut) } else { Vec::new() }
     }

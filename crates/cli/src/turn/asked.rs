@@ -7,13 +7,14 @@ use ostler_codex::thread::Decided;
 use ostler_model::{Ask, AskId, Decision};
 
 use super::answers::Answers;
-use crate::asking::{Besides, Dialog, Reading};
+use crate::asking::{Besides, Dialog, Memory, Reading};
 use crate::conversation::shown::AskShown;
 use crate::conversation::{Extent, Screen, is_cut, translate};
 use crate::terminal::hidden::Hidden;
 
 pub(crate) struct Asked {
     answers: Answers,
+    memory: Memory,
     /// In the order they came; the first is before the person.
     waiting: VecDeque<Waiting>,
     /// Lives while a secret is typed.
@@ -37,8 +38,8 @@ pub(crate) enum Heard {
 }
 
 impl Asked {
-    pub(crate) fn new(answers: Answers) -> Self {
-        Self { answers, waiting: VecDeque::new(), hidden: None }
+    pub(crate) fn new(answers: Answers, memory: Memory) -> Self {
+        Self { answers, memory, waiting: VecDeque::new(), hidden: None }
     }
 
     pub(crate) fn has_nobody(&self) -> bool {
@@ -81,7 +82,7 @@ impl Asked {
         let shown = translate::ask(id, ask);
         let besides = Besides { view: is_cut(&shown), later };
         // What no person answers is served or refused by the driver.
-        let dialog = Dialog::new(ask, besides)?;
+        let dialog = Dialog::new(ask, besides, self.memory)?;
         self.waiting.push_back(Waiting { id: id.clone(), shown, dialog, is_answered: false });
         if self.waiting.len() == 1 {
             self.put(screen);

@@ -2,6 +2,7 @@
 //! give it more than its sandbox does.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
 use ostler_scripted_model::Conversation;
@@ -12,6 +13,9 @@ use crate::{PROMPT, command, text};
 
 /// Names a socket that this test binary, started by the command, tries to reach.
 const SOCKET: &str = "OSTLER_TEST_SOCKET";
+
+/// Names the task that the test's own program is to release.
+const RELEASE: &str = "OSTLER_TEST_RELEASE";
 
 /// Every way out that the daemon or the app-server could be. Each leaves what was said and how it ended.
 const CLIMB: &str = r#"
@@ -25,6 +29,7 @@ try fork "$ostler" fork "$task" "do it again"
 try send "$ostler" send "$task" "do it"
 try steer "$ostler" steer "$task" "do it"
 try interrupt "$ostler" interrupt "$task"
+OSTLER_TEST_RELEASE="$task" try release "$(cat tests)" --exact walls::releases_a_task --nocapture
 try answer "$ostler" answer "$ask" once
 for socket in "$OSTLER_HOME"/run/keepers/*/socket; do
   OSTLER_TEST_SOCKET="$socket" try socket "$(cat tests)" --exact walls::reaches_a_socket --nocapture
@@ -40,6 +45,20 @@ fn reaches_a_socket() {
     let reached = UnixStream::connect(socket);
     assert!(reached.is_err(), "it is reached");
     panic!("not reached: {}", reached.unwrap_err());
+}
+
+/// Run by the command above, because no command of ours does it: closes what Codex has open for a task.
+#[test]
+fn releases_a_task() {
+    #[expect(clippy::disallowed_methods, reason = "this is a program of the test's own")]
+    let (task, home) = (std::env::var(RELEASE), std::env::var("OSTLER_HOME"));
+    let Ok(task) = task else { return };
+    let mut daemon = UnixStream::connect(format!("{}/run/daemon.sock", home.unwrap())).unwrap();
+    let head = "host: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close";
+    write!(daemon, "POST /v1/tasks/{task}/release HTTP/1.1\r\n{head}\r\n\r\n{{}}").unwrap();
+    let mut said = String::new();
+    daemon.read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("HTTP/1.1 200"), "refused: {said}");
 }
 
 #[rstest]
@@ -80,6 +99,7 @@ fn a_command_with_network_gets_out_of_its_sandbox_by_no_door_of_ours(
         ("send", "an agent may not speak into"),
         ("steer", "an agent may not speak into"),
         ("interrupt", "an agent may not interrupt"),
+        ("release", "an agent may not release"),
         ("answer", "an agent may not answer"),
         ("socket", "not reached"),
     ] {
@@ -92,7 +112,7 @@ fn a_command_with_network_gets_out_of_its_sandbox_by_no_door_of_ours(
     assert_eq!(world.json(&["asks"])["asks"][0]["ask"]["id"], *ask, "nobody has decided");
     assert_eq!(world.lines("ran.log"), 0);
     let log = fs::read_to_string(world.path("o/state/logs/daemon.log")).unwrap();
-    for tried in ["fork", "speak into", "interrupt"] {
+    for tried in ["fork", "speak into", "interrupt", "release"] {
         let noted = format!("an agent was refused: it tried to {tried} a task of ");
         assert!(log.contains(&noted), "{noted:?} is not in {log}");
     }

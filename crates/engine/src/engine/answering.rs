@@ -16,7 +16,7 @@ use crate::shared::now;
 pub struct Answer {
     pub decision: Decision,
     pub reason: Option<String>,
-    /// Also make a rule of it.
+    /// Also make a rule of it. Of a decision for good one is made in any case, for the task's folder.
     pub remember: Option<Remembering>,
     pub by: DecidedBy,
 }

@@ -16,7 +16,7 @@ use super::asks::Delivery;
 use super::perform::Todo;
 use super::{Runner, now};
 use crate::dispatcher::FromRunner;
-use crate::verdict::{remembered, row};
+use crate::verdict::{remembered, row, to_remember, told};
 
 /// What shall be remembered of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub(crate) struct AnswerOrder {
     pub(crate) decision: Decision,
     pub(crate) by: DecidedBy,
     pub(crate) reason: Option<String>,
-    /// What is to be remembered beyond this ask.
+    /// What is to be remembered beyond this ask, where the decision does not say so already.
     pub(crate) remember: Option<Remembering>,
     pub(crate) reply: oneshot::Sender<Result<(), AnswerError>>,
 }
@@ -110,7 +110,8 @@ impl Runner {
         let decision = DecisionRecord { decision, by, reason, at };
         let (mut batch, intent) = self.answer_batch(&record, &decision);
         let cwd = &self.machine.task().settings.cwd;
-        let rule = remember.map(|wish| remembered(&record, cwd, &decision, wish)).transpose()?;
+        let wish = to_remember(&decision.decision, remember);
+        let rule = wish.map(|wish| remembered(&record, cwd, &decision, wish)).transpose()?;
         if let Some(rule) = &rule {
             batch.push(Write::Rule(row(rule)));
             let made = Event::RuleMade {
@@ -224,11 +225,7 @@ impl Runner {
         let Some(DecisionRecord { decision, by, reason, .. }) = record.decision.clone() else {
             return;
         };
-        // What is remembered is remembered by us: Codex would do so for its whole home, and for good.
-        let decision = match decision {
-            Decision::Always(_) if record.content.takes(&Decision::Once) => Decision::Once,
-            decision => decision,
-        };
+        let decision = told(&record.content, decision);
         let Some(stage) = &self.stage else { return };
         stage.thread.answer(driver, Decided { decision, by: by.describe(), reason }).await;
     }

@@ -18,6 +18,7 @@ use super::Runner;
 use super::desk::Unverified;
 use super::perform::Todo;
 use crate::shared::now;
+use crate::verdict::keepable;
 
 /// What goes to Codex.
 #[derive(Debug)]
@@ -106,19 +107,20 @@ impl Runner {
         digest: String,
     ) -> AskId {
         let id = AskId::new(short_id());
-        let record = AskRecord {
+        let mut record = AskRecord {
             id: id.clone(),
             task: self.id.clone(),
             agent: agent.clone(),
             source,
-            content: content.clone(),
+            content,
             digest: digest.clone(),
             opened_at: now(),
             state: AskState::Open,
             decision: None,
             closed: None,
         };
-        let content = Box::new(content);
+        record.content.offers = keepable(&record, &self.machine.task().settings.cwd);
+        let content = Box::new(record.content.clone());
         self.log
             .event(record.opened_at, Event::AskOpened { agent, ask: id.clone(), content, digest });
         self.desk.records.insert(id.clone(), record);

@@ -49,6 +49,9 @@ pub enum Scope {
 }
 
 impl Rule {
+    /// How the names of those begin that stand in the operator's file. Nobody else's may.
+    pub const OF_FILE: &'static str = "config-";
+
     pub fn has_expired(&self, now: i64) -> bool {
         self.expires_at.is_some_and(|expires_at| expires_at <= now)
     }

@@ -339,8 +339,19 @@ const ALL: &[(&str, &str, Described)] = &[
         post("Send it again, under the same name", "Empty", "Notification", ACCEPTED),
     ),
     ("GET", "/v1/rules", get("The rules that decide without a person", Answer::Json("RuleList"))),
-    ("POST", "/v1/rules", post("Make a rule", "Rule", "Rule", OK)),
-    ("DELETE", "/v1/rules/{rule}", get("Remove a rule", Answer::Json("RuleRemoved"))),
+    (
+        "POST",
+        "/v1/rules",
+        post("Make a rule; a name of the configuration's is refused (409)", "Rule", "Rule", OK),
+    ),
+    (
+        "DELETE",
+        "/v1/rules/{rule}",
+        get(
+            "Remove a rule; one of the configuration is refused (409)",
+            Answer::Json("RuleRemoved"),
+        ),
+    ),
     ("GET", "/v1/app-servers", get("The app-servers that run", Answer::Json("AppServerList"))),
     ("GET", "/v1/models", get("The models that a task can have", Answer::Json("ModelList"))),
     ("GET", "/v1/limits", get("What is left of the accounts", Answer::Json("LimitList"))),

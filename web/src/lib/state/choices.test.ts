@@ -9,22 +9,28 @@ const wanted = { network: true, read: [], write: ['/a'], rules: [] };
 describe('choices', () => {
   it('are those that the ask offers, refusals last', () => {
     const offers: Decision[] = ['Cancel', 'Deny', { Always: { CommandPrefix: ['git', 'push'] } }, 'Session', 'Once'];
-    expect(choices(ask(command, offers)).map((choice) => choice.id)).toEqual(['once', 'session', 'always-prefix', 'deny', 'cancel']);
-    expect(choices(ask(command, ['Deny'])).map((choice) => choice.decision)).toEqual(['Deny']);
+    expect(choices(ask(command, offers), '/a').map((choice) => choice.id)).toEqual(['once', 'session', 'always-prefix', 'deny', 'cancel']);
+    expect(choices(ask(command, ['Deny']), '/a').map((choice) => choice.decision)).toEqual(['Deny']);
   });
 
   it('say what is remembered before it is', () => {
-    const [choice] = choices(ask(command, [{ Always: { CommandPrefix: ['git', 'push'] } }]));
-    expect([choice?.lasts, choice?.meaning.includes('“git push”')]).toEqual([true, true]);
+    const host = (allowed: boolean): Decision => ({ Always: { Host: { host: 'h.test', allowed } } });
+    const made = choices(ask(command, [{ Always: { CommandPrefix: ['git', 'push'] } }, host(true), host(false)]), '/a');
+    const until = 'in /a and below, by a rule that holds until it is removed in the settings';
+    expect(made.map(({ lasts, tone, meaning }) => [lasts, tone, meaning])).toEqual([
+      [true, 'yes', `every command that begins with “git push”, ${until}`],
+      [true, 'yes', `every connection to h.test is allowed ${until}`],
+      [true, 'no', `every connection to h.test is refused ${until}`],
+    ]);
   });
 
   it('of a wider sandbox grant what was asked, for the turn or the session', () => {
-    const made = choices(ask({ Permissions: { cwd: null, wanted } }, ['Deny'])).map((choice) => choice.decision);
+    const made = choices(ask({ Permissions: { cwd: null, wanted } }, ['Deny']), '/a').map((choice) => choice.decision);
     expect(made).toEqual([{ Grant: { permissions: wanted, holds: 'Turn' } }, { Grant: { permissions: wanted, holds: 'Session' } }, 'Deny']);
   });
 
   it('leave out what this page does not know', () => {
-    expect(choices(ask(command, ['Once', { ToolResult: { succeeded: true, outputs: [] } }])).map((choice) => choice.id)).toEqual(['once']);
+    expect(choices(ask(command, ['Once', { ToolResult: { succeeded: true, outputs: [] } }]), '/a').map((choice) => choice.id)).toEqual(['once']);
   });
 });
 

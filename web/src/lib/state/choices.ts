@@ -14,9 +14,9 @@ export interface Choice {
   lasts: boolean;
 }
 
-/** The plain decisions, from the least to the most that is remembered, refusals last. */
-export function choices(ask: Ask): Choice[] {
-  const plain = ask.offers.map((decision) => choice(ask.kind, decision)).filter((made) => made !== null);
+/** The plain decisions, from the least to the most that is remembered, refusals last. What lasts does so in this folder. */
+export function choices(ask: Ask, cwd: string): Choice[] {
+  const plain = ask.offers.map((decision) => choice(ask.kind, decision, cwd)).filter((made) => made !== null);
   const granted = 'Permissions' in ask.kind ? grants(ask.kind.Permissions.wanted) : [];
   return [...granted, ...plain].toSorted((one, other) => rank(one.decision) - rank(other.decision));
 }
@@ -85,7 +85,7 @@ function grants(wanted: Permissions): Choice[] {
   ];
 }
 
-function choice(kind: AskKind, decision: Decision): Choice | null {
+function choice(kind: AskKind, decision: Decision, cwd: string): Choice | null {
   const isContinue = 'Continue' in kind;
   const opens = 'Elicitation' in kind && 'Url' in kind.Elicitation.want;
   if (decision === 'Once') {
@@ -106,28 +106,24 @@ function choice(kind: AskKind, decision: Decision): Choice | null {
     const meaning = isQuestion ? 'the question is dropped and the turn goes on' : 'not allowed, and the turn ends';
     return { ...no('cancel', isQuestion ? 'Dismiss' : 'Deny and stop the turn', meaning, decision, false), tone: 'stop' };
   }
-  if ('Always' in decision) return remember(decision.Always, decision);
+  if ('Always' in decision) return remember(decision.Always, decision, cwd);
   return null;
 }
 
-function remember(what: Remember, decision: Decision): Choice {
+/** The daemon makes a rule of it, which the settings show and remove. */
+function remember(what: Remember, decision: Decision, cwd: string): Choice {
+  const until = `in ${cwd} and below, by a rule that holds until it is removed in the settings`;
   if (what === 'Tool') {
-    return yes('always-tool', 'Always allow this tool', "remembered in Codex's own home, for every task there", decision);
+    return yes('always-tool', 'Always allow this tool', `every call of this tool ${until}`, decision);
   }
   if ('CommandPrefix' in what) {
     const words = what.CommandPrefix.join(' ');
-    return yes(
-      'always-prefix',
-      `Always allow “${cut(words)} …”`,
-      `every command that begins with “${words}”, remembered in Codex's own home for every task there`,
-      decision,
-    );
+    return yes('always-prefix', `Always allow “${cut(words)} …”`, `every command that begins with “${words}”, ${until}`, decision);
   }
   const { host, allowed } = what.Host;
-  const meaning = `every connection to ${host}, remembered in Codex's own home for every task there`;
   return allowed
-    ? yes('always-host', `Always allow ${host}`, meaning, decision)
-    : no('never-host', `Never allow ${host}`, meaning, decision, false);
+    ? yes('always-host', `Always allow ${host}`, `every connection to ${host} is allowed ${until}`, decision)
+    : no('never-host', `Never allow ${host}`, `every connection to ${host} is refused ${until}`, decision, false);
 }
 
 /** A button is one line; the whole of it stands where it is confirmed. */

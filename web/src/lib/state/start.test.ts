@@ -54,6 +54,25 @@ it('names who is told only where it is not the usual', () => {
   expect(startRequest({ ...form, notify: [] }, told).request.notify).toEqual([]);
 });
 
+it('says what was emptied of the defaults, since what is left out is as they say', () => {
+  const full: TaskSettings = {
+    ...settings,
+    model: 'mare',
+    effort: 'high',
+    developer_instructions: 'be brief',
+    config: { a: '1', b: '2' },
+    budget: { tokens: 9, work_ms: 60_000, turns: 3 },
+  };
+  const form = { ...startForm({ ...defaults, settings: full }), prompt: 'tidy' };
+  expect(startRequest(form, full).request.unset).toBeUndefined();
+
+  const emptied = { ...form, writable_roots: '', model: '', developer_instructions: ' ', escalate_minutes: '', budget_turns: '', config: 'b=2' };
+  const { request, errors } = startRequest(emptied, full);
+  expect(errors).toEqual({});
+  expect(request.unset).toEqual(['writable_roots', 'model', 'developer_instructions', 'escalate_after_ms', 'budget_turns', 'config']);
+  expect([request.writable_roots, request.model, request.effort, request.budget_tokens, request.config]).toEqual([undefined, undefined, 'high', 9, { b: '2' }]);
+});
+
 it('turns minutes into milliseconds and says which fields are wrong', () => {
   const form = { ...startForm(defaults), cwd: 'here', turn_minutes: '1.5', budget_tokens: '-3', config: 'nonsense' };
   const { request, errors } = startRequest(form, settings);

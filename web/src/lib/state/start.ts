@@ -1,6 +1,7 @@
-// The start form, from what was filled in to the request: only what differs from the defaults is said.
+// The start form, from what was filled in to the request. What was emptied of the defaults is said to be unset: a field that
+// is left out is as the configuration says.
 
-import type { Approval, Defaults, OnCrash, OnStall, SandboxMode, StartRequest, TaskSettings, Unattended } from '../api/types';
+import type { Approval, Defaults, OnCrash, OnStall, SandboxMode, StartRequest, TaskSettings, Unattended, Unset } from '../api/types';
 
 export interface StartForm {
   prompt: string;
@@ -74,6 +75,7 @@ export interface Wanted {
 
 export function startRequest(form: StartForm, defaults: TaskSettings): Wanted {
   const errors: Wanted['errors'] = {};
+  const unset: Unset[] = [];
   const request: StartRequest = { prompt: form.prompt, cwd: form.cwd.trim() };
   if (form.prompt.trim() === '') errors.prompt = 'say what is to be done';
   if (!request.cwd.startsWith('/')) errors.cwd = 'give the whole path of the folder, from /';
@@ -91,25 +93,40 @@ export function startRequest(form: StartForm, defaults: TaskSettings): Wanted {
   if (form.notify.length !== usual.length || form.notify.some((target) => !usual.includes(target))) request.notify = [...form.notify];
 
   const roots = lines(form.writable_roots);
-  if (roots.join('\n') !== defaults.sandbox.writable_roots.join('\n')) request.writable_roots = roots;
-
-  const words = ['model', 'model_provider', 'effort', 'service_tier', 'codex_version', 'codex_home'] as const;
-  for (const name of words) {
-    const value = form[name].trim();
-    if (value !== '') request[name] = value;
+  if (roots.join('\n') !== defaults.sandbox.writable_roots.join('\n')) {
+    if (roots.length > 0) request.writable_roots = roots;
+    else unset.push('writable_roots');
   }
-  if (form.developer_instructions.trim() !== '') request.developer_instructions = form.developer_instructions;
 
-  const numbers = [
-    ['escalate_minutes', 'escalate_after_ms', MINUTE_MS],
-    ['turn_minutes', 'turn_timeout_ms', MINUTE_MS],
-    ['budget_tokens', 'budget_tokens', 1],
-    ['budget_minutes', 'budget_work_ms', MINUTE_MS],
-    ['budget_turns', 'budget_turns', 1],
+  const words = [
+    ['model', defaults.model],
+    ['model_provider', defaults.model_provider],
+    ['effort', defaults.effort],
+    ['service_tier', defaults.service_tier],
+    ['codex_version', defaults.codex.version],
+    ['codex_home', defaults.codex.home],
+    ['developer_instructions', defaults.developer_instructions],
   ] as const;
-  for (const [field, name, unit] of numbers) {
+  for (const [name, usually] of words) {
+    const value = name === 'developer_instructions' ? form[name] : form[name].trim();
+    if (value.trim() !== '') request[name] = value;
+    else if (usually !== null) unset.push(name);
+  }
+
+  const { budget } = defaults;
+  const numbers = [
+    ['escalate_minutes', 'escalate_after_ms', MINUTE_MS, defaults.escalate_after_ms],
+    ['turn_minutes', 'turn_timeout_ms', MINUTE_MS, defaults.turn_timeout_ms],
+    ['budget_tokens', 'budget_tokens', 1, budget.tokens],
+    ['budget_minutes', 'budget_work_ms', MINUTE_MS, budget.work_ms],
+    ['budget_turns', 'budget_turns', 1, budget.turns],
+  ] as const;
+  for (const [field, name, unit, usually] of numbers) {
     const text = form[field].trim();
-    if (text === '') continue;
+    if (text === '') {
+      if (usually !== null) unset.push(name);
+      continue;
+    }
     const value = Math.round(Number(text) * unit);
     if (Number.isFinite(value) && value > 0) request[name] = value;
     else errors[field] = 'a number above zero, please';
@@ -117,7 +134,12 @@ export function startRequest(form: StartForm, defaults: TaskSettings): Wanted {
 
   const config = readConfig(form.config);
   if (typeof config === 'string') errors.config = config;
-  else if (Object.keys(config).length > 0) request.config = config;
+  else {
+    if (Object.keys(config).length > 0) request.config = config;
+    // What is given is put over the defaults, so a line that was taken away would hold all the same.
+    if (Object.keys(defaults.config).some((key) => !(key in config))) unset.push('config');
+  }
+  if (unset.length > 0) request.unset = unset;
   return { request, errors };
 }
 

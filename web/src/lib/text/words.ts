@@ -293,6 +293,11 @@ export function intentWords(state: IntentState): { word: string; tone: 'good' | 
   }
 }
 
+/** Whether it stands in the operator's file, where alone it can be changed: the daemon gives this name to no other. */
+export function isOfFile(rule: Rule): boolean {
+  return rule.id.startsWith('config-');
+}
+
 /** A rule in one sentence, as `ostler policy ls` says it. */
 export function ruleWords(rule: Rule): string {
   const verb = rule.effect === 'allow' ? 'allows' : 'refuses';

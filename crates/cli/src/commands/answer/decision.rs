@@ -8,7 +8,7 @@ use ostler_model::{AskKind, Decision};
 use ostler_server::api::AnswerRequest;
 
 use super::{AnswerArguments, Word};
-use crate::asking::{Besides, Dialog, Reading};
+use crate::asking::{Besides, Dialog, Memory, Reading};
 use crate::failure::{Exit, Failure};
 use crate::tasks::time;
 
@@ -84,7 +84,7 @@ pub(super) fn of_values(ask: &AskRecord, given: &[String]) -> Result<AnswerReque
         })? = Some(value);
     }
     let besides = Besides { view: false, later: false };
-    let mut dialog = Dialog::new(&ask.content, besides)
+    let mut dialog = Dialog::new(&ask.content, besides, Memory::Rule)
         .ok_or_else(|| usage("no person answers this".to_owned()))?;
     for (name, value) in names.iter().zip(values) {
         // A word with a slash is no command here.

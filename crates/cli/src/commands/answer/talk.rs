@@ -4,6 +4,7 @@ use ostler_model::task::AskRecord;
 use ostler_server::api::AnswerRequest;
 
 use super::decision::SURFACE;
+use crate::asking::Memory;
 use crate::conversation::Screen;
 use crate::failure::{Exit, Failure};
 use crate::turn::{Answers, Asked, Heard};
@@ -16,7 +17,7 @@ pub(super) async fn with_person(
     if !ask.content.kind.is_for_people() {
         return Err(Failure::new(Exit::Usage, "a program answers that question"));
     }
-    let mut asked = Asked::new(Answers::person(true));
+    let mut asked = Asked::new(Answers::person(true), Memory::Rule);
     drop(asked.opened(&ask.id, &ask.content, screen));
     loop {
         // Whoever types no more has gone, which is no answer.

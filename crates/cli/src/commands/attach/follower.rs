@@ -9,6 +9,7 @@ use ostler_model::{AskId, Event, Task};
 use ostler_server::api::{AnswerRequest, Line, TaskDetail};
 use ostler_server::client::{ClientError, Lines};
 
+use crate::asking::Memory;
 use crate::conversation::shown::ThreadShown;
 use crate::conversation::{Extent, Line as ShownLine, Screen, Shown};
 use crate::daemon::ReachArguments;
@@ -72,7 +73,7 @@ pub(super) async fn run(
         task,
         manner,
         screen: Screen::new(output),
-        asked: Asked::new(answers),
+        asked: Asked::new(answers, Memory::Rule),
         growing: Growing::default(),
         after: match manner.history {
             History::After(seq) => seq,

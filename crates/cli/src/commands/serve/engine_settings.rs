@@ -206,7 +206,7 @@ fn rules(policy: &[config::PolicyRule]) -> Result<Vec<Rule>, Failure> {
     let mut rules = Vec::new();
     let mut problems = Vec::new();
     for (at, written) in policy.iter().enumerate() {
-        let name = format!("config-{}", at + 1);
+        let name = format!("{}{}", Rule::OF_FILE, at + 1);
         match rule(&name, written) {
             Ok(rule) => rules.push(rule),
             Err(error) => problems.push(format!("the {}. [[policy]]: {error}", at + 1)),

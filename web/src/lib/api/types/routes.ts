@@ -37,8 +37,26 @@ export interface StartRequest {
   budget_turns?: number;
   worktree?: boolean;
   notify?: string[];
+  /** What of the configuration shall not hold, where nothing is given in its place. */
+  unset?: Unset[];
   key?: string;
 }
+
+export type Unset =
+  | 'writable_roots'
+  | 'model'
+  | 'model_provider'
+  | 'effort'
+  | 'service_tier'
+  | 'developer_instructions'
+  | 'config'
+  | 'codex_version'
+  | 'codex_home'
+  | 'escalate_after_ms'
+  | 'turn_timeout_ms'
+  | 'budget_tokens'
+  | 'budget_work_ms'
+  | 'budget_turns';
 
 export interface Step {
   seq: number;
