@@ -26,7 +26,7 @@ use crate::input::{InputError, UserInput};
 use crate::kit::Kit;
 use crate::memory_sync::MemorySync;
 use crate::outcome::TurnOutcome;
-use crate::own_loop::{Compresses, LoopParts, make_room};
+use crate::own_loop::{Compresses, Listening, LoopParts, make_room};
 use crate::ports::{Asks, PortError, Tasks};
 use crate::prompt::PromptParts;
 use crate::runtime::Runtime;
@@ -276,7 +276,8 @@ impl Agent {
             compresses: Compresses::Yes,
             full_percent: self.settings.full_percent,
         };
-        let room = make_room(&parts, &mut self.conversation, used, &controls.stop).await?;
+        let (conversation, stop) = (&mut self.conversation, &controls.stop);
+        let room = make_room(&parts, conversation, used, Listening::NoTurn, stop).await?;
         let change = |state: &mut ConversationState| {
             let used = &mut state.usage;
             used.total = room.calls.iter().fold(used.total, |total, it| total.plus(*it));

@@ -22,7 +22,7 @@ pub(crate) struct ConversationState {
     pub(crate) binding: Option<Binding>,
     /// Counts bindings, so that each has a key of its own.
     pub(crate) bindings: u64,
-    /// While a turn on Codex was open that is not over.
+    /// While the turn was open that is not over.
     pub(crate) said: Vec<SaidMeanwhile>,
     pub(crate) usage: ConversationUsage,
     /// Of earlier versions; notes have a place of their own now.

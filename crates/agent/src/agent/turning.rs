@@ -2,7 +2,7 @@
 
 use ostler_model::message::Role;
 use ostler_model::usage::Usage;
-use ostler_model::{Failure, FailureClass, Message};
+use ostler_model::{Failure, FailureClass};
 
 use super::{Agent, AgentError, not_kept};
 use crate::activity::{Activity, Hear};
@@ -15,7 +15,7 @@ use crate::input::UserInput;
 use crate::intent::only_announces;
 use crate::memory_sync::SyncedTurn;
 use crate::outcome::TurnOutcome;
-use crate::own_loop::{Compresses, How, LoopEnd, LoopParts, OwnLoop, SoFar};
+use crate::own_loop::{Compresses, How, Listening, LoopEnd, LoopParts, OwnLoop, SoFar};
 use crate::prompt::codex_context;
 use crate::review::ReviewParts;
 use crate::runtime::{self, Asked, Runtime};
@@ -115,21 +115,37 @@ impl Agent {
         controls: &Controls,
         hear: Hear<'_>,
     ) -> Result<TurnOutcome, KeepError> {
-        let (outcome, used, unheard) = match (runtime, submission) {
+        match (runtime, submission) {
             (Runtime::CodexAppServer, Some(submission)) => {
                 let end = self.run_codex(submission, controls, hear).await?;
                 if end.is_open {
                     return Ok(self.told(end.outcome));
                 }
-                (end.outcome, Vec::new(), end.unheard)
+                let outcome = self.with_unheard(end.outcome, end.unheard).await?;
+                self.close_turn(outcome, &[]).await
             }
             _ => {
-                let (outcome, used) = self.run_own(controls, hear).await?;
-                let unheard = controls.steering.take().into_iter();
-                (outcome, used, unheard.map(|text| Entry::plain(Message::user(text))).collect())
+                let OwnEnd { mut outcome, used, heard } = self.run_own(controls, hear).await?;
+                // Said in its last moments: part of the conversation, for the next turn to answer.
+                let listening = Listening::Turn { steering: &controls.steering, hear };
+                listening.keep(&mut self.conversation).await;
+                self.conversation.append_said(heard).await?;
+                let said = self.conversation.state().said.iter().skip(heard);
+                outcome.pending_steer = texts(said.map(|said| &said.entry));
+                self.close_turn(outcome, &used).await
             }
-        };
-        self.close_turn(outcome, &used, unheard).await
+        }
+    }
+
+    /// What the user said to a turn on Codex that has not heard it.
+    async fn with_unheard(
+        &mut self,
+        mut outcome: TurnOutcome,
+        unheard: Vec<Entry>,
+    ) -> Result<TurnOutcome, KeepError> {
+        outcome.pending_steer = texts(&unheard);
+        self.conversation.append_unheard(unheard).await?;
+        Ok(outcome)
     }
 
     /// The turn is over, whatever it came to.
@@ -137,10 +153,7 @@ impl Agent {
         &mut self,
         mut outcome: TurnOutcome,
         used: &[String],
-        unheard: Vec<Entry>,
     ) -> Result<TurnOutcome, KeepError> {
-        outcome.pending_steer = texts(&unheard);
-        self.conversation.append_unheard(unheard).await?;
         self.finish(&outcome, used).await?;
         self.has_open_turn = false;
         outcome.persisted = true;
@@ -150,7 +163,7 @@ impl Agent {
     /// Codex may be at work on the turn before and cannot be asked. What the user says now is kept, and told when that is over.
     async fn hold(&mut self, said: Entry, before: TurnOutcome) -> Result<TurnOutcome, KeepError> {
         let mut outcome = before;
-        outcome.pending_steer.extend(texts(std::slice::from_ref(&said)));
+        outcome.pending_steer.extend(texts([&said]));
         let said = SaidMeanwhile::unsent(said);
         self.conversation.update(|state| state.said.push(said)).await?;
         Ok(outcome)
@@ -171,7 +184,8 @@ impl Agent {
         hear(Activity::Note(format!(
             "the turn before is left to Codex, which may still work on it; {place}"
         )));
-        self.close_turn(before, &[], unheard).await?;
+        let outcome = self.with_unheard(before, unheard).await?;
+        self.close_turn(outcome, &[]).await?;
         Ok(())
     }
 
@@ -180,11 +194,9 @@ impl Agent {
         outcome
     }
 
-    async fn run_own(
-        &mut self,
-        controls: &Controls,
-        hear: Hear<'_>,
-    ) -> Result<(TurnOutcome, Vec<String>), KeepError> {
+    async fn run_own(&mut self, controls: &Controls, hear: Hear<'_>) -> Result<OwnEnd, KeepError> {
+        // Of a turn that is taken up, what was said before the kill and no model has seen.
+        let heard = self.conversation.append_said(0).await?;
         let so_far = SoFar::of(&self.conversation);
         // Killed between the last word and the end of the turn: there is nothing left to ask.
         if let Some(answer) = self.finished_answer() {
@@ -195,17 +207,19 @@ impl Agent {
                 how,
                 usage: Usage { context_window: Some(self.settings.context_window), ..usage },
                 tool_iterations,
-                used: Vec::new(),
+                used,
                 last_reasoning: None,
+                heard,
             };
-            return Ok((outcome_of(end), used));
+            return Ok(OwnEnd::of(end));
         }
         let (model, effort) = (self.model(), self.effort());
         if model.is_empty() {
             let failure = Failure::new(FailureClass::ModelNotFound, "no model is chosen");
             let advice =
                 "choose one with `/model`, `--model`, or `model` in `[agent]` of the configuration";
-            return Ok((TurnOutcome::failed(failure, advice), Vec::new()));
+            let outcome = TurnOutcome::failed(failure, advice);
+            return Ok(OwnEnd { outcome, used: Vec::new(), heard });
         }
         let parts = LoopParts {
             api: &*self.parts.api,
@@ -221,9 +235,7 @@ impl Agent {
             full_percent: self.settings.full_percent,
         };
         let running = OwnLoop::new(&parts, &mut self.conversation, controls, hear).after(so_far);
-        let end = running.run().await;
-        let used = end.used.clone();
-        Ok((outcome_of(end), used))
+        Ok(OwnEnd::of(running.run().await))
     }
 
     fn finished_answer(&self) -> Option<String> {
@@ -335,13 +347,32 @@ impl Agent {
     }
 }
 
-fn texts(said: &[Entry]) -> Vec<String> {
-    said.iter().filter_map(|entry| entry.message.content.clone()).collect()
+/// How a turn of the own loop ended.
+struct OwnEnd {
+    outcome: TurnOutcome,
+    /// Names of the tools that were called.
+    used: Vec<String>,
+    /// How many of the things that were said meanwhile are part of the conversation.
+    heard: usize,
 }
 
-fn outcome_of(end: LoopEnd) -> TurnOutcome {
-    let LoopEnd { final_response, how, usage, tool_iterations, last_reasoning, .. } = end;
-    let outcome = match how {
+impl OwnEnd {
+    fn of(end: LoopEnd) -> Self {
+        let LoopEnd { final_response, how, usage, tool_iterations, last_reasoning, used, heard } =
+            end;
+        let outcome = outcome_of(final_response, how);
+        let api_calls = usage.calls;
+        let outcome = TurnOutcome { api_calls, usage, tool_iterations, last_reasoning, ..outcome };
+        Self { outcome, used, heard }
+    }
+}
+
+fn texts<'a>(said: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
+    said.into_iter().filter_map(|entry| entry.message.content.clone()).collect()
+}
+
+fn outcome_of(final_response: String, how: How) -> TurnOutcome {
+    match how {
         How::Completed => TurnOutcome { final_response, completed: true, ..TurnOutcome::default() },
         How::Interrupted => TurnOutcome {
             final_response,
@@ -356,8 +387,7 @@ fn outcome_of(end: LoopEnd) -> TurnOutcome {
             }
             outcome
         }
-    };
-    TurnOutcome { api_calls: usage.calls, usage, tool_iterations, last_reasoning, ..outcome }
+    }
 }
 
 /// Of a failure of the model's API: Codex's login is not what is missing.

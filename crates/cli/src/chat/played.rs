@@ -88,8 +88,9 @@ impl Session for Played {
                     TurnOutcome { interrupted: true, partial: true, ..TurnOutcome::default() }
                 }
                 () = controls.steering.waits() => {
-                    let said = controls.steering.take().join(", ");
-                    self.log.add(format!("steered: {said}"));
+                    let said = controls.steering.take();
+                    self.log.add(format!("steered: {}", said.join(", ")));
+                    said.into_iter().for_each(|text| hear(Activity::Steered(text)));
                     TurnOutcome { final_response: "as you say".to_owned(), completed: true, ..TurnOutcome::default() }
                 }
             }
