@@ -122,7 +122,8 @@ impl Agent {
                     return Ok(self.told(end.outcome));
                 }
                 let outcome = self.with_unheard(end.outcome, end.unheard).await?;
-                self.close_turn(outcome, &[]).await
+                let used = codex_turn::own_tools_used(&self.conversation.of_turn());
+                self.close_turn(outcome, &used).await
             }
             _ => {
                 let OwnEnd { mut outcome, used, heard } = self.run_own(controls, hear).await?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ostler_agent::api::{Answer, Finish};
 use ostler_agent::{Controls, Intervals, NOT_OFFERED, Runtime, UserInput, Which};
-use ostler_model::FailureClass;
+use ostler_model::{FailureClass, Message};
 
 use crate::codex::ended;
 use crate::world::{Reply, World, answer, say, says};
@@ -31,6 +31,29 @@ async fn a_review_that_has_no_model_waits_until_there_is_one() {
     let questions = world.model.questions.lock().unwrap();
     let models: Vec<&str> = questions.iter().map(|it| it.model.as_str()).collect();
     assert_eq!(models, ["small-oats"]);
+}
+
+/// Whichever way Codex has the tools: a model that remembers by itself is not reminded. What another server calls memory is not ours.
+#[tokio::test]
+async fn codex_is_not_reminded_of_what_it_does_by_itself() {
+    let table = [
+        ("memory", 0),
+        ("mcp.ostler-tools.memory", 0),
+        ("mcp.hay.memory", 1),
+        ("mcp.ostler-tools-2.memory", 1),
+        ("exec_command", 1),
+    ];
+    for (tool, reviews) in table {
+        let mut world = World::new(vec![says("Nothing to save.")]);
+        world.intervals = Intervals { memory: 1, skills: 0 };
+        let mut turn = ended("Done.");
+        turn.messages[0] = Message::call("c".to_owned(), tool.to_owned(), "{}".to_owned());
+        world.daemon.ends.lock().unwrap().push_back(turn);
+        let mut agent = world.open(Which::New, Some(Runtime::CodexAppServer)).await;
+        assert!(say(&mut agent, "first").await.completed);
+        agent.close().await;
+        assert_eq!(world.model.questions.lock().unwrap().len(), reviews, "{tool}");
+    }
 }
 
 #[tokio::test]
