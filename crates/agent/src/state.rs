@@ -17,6 +17,8 @@ pub(crate) struct ConversationState {
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<String>,
     pub(crate) counters: Counters,
+    /// The user knows that reviews have no model to ask.
+    pub(crate) told_of_missing_model: bool,
     pub(crate) compression: Option<Compression>,
     /// The task on whose thread Codex has this conversation.
     pub(crate) binding: Option<Binding>,

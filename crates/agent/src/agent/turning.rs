@@ -22,6 +22,10 @@ use crate::runtime::{self, Asked, Runtime};
 use crate::state::ConversationState;
 use crate::steering::Controls;
 
+/// Codex chooses its own model without telling, and a review asks the provider itself.
+const NO_REVIEW_MODEL: &str = "nothing is learnt from this conversation yet: a review is due and has no model to ask; set \
+    `review_model` or `model` in `[agent]` of the configuration, or `review = false`";
+
 impl Agent {
     /// Answers the user. Whatever happens is in the outcome.
     pub async fn turn(
@@ -123,7 +127,7 @@ impl Agent {
                 }
                 let outcome = self.with_unheard(end.outcome, end.unheard).await?;
                 let used = codex_turn::own_tools_used(&self.conversation.of_turn());
-                self.close_turn(outcome, &used).await
+                self.close_turn(outcome, &used, hear).await
             }
             _ => {
                 let OwnEnd { mut outcome, used, heard } = self.run_own(controls, hear).await?;
@@ -133,7 +137,7 @@ impl Agent {
                 self.conversation.append_said(heard).await?;
                 let said = self.conversation.state().said.iter().skip(heard);
                 outcome.pending_steer = texts(said.map(|said| &said.entry));
-                self.close_turn(outcome, &used).await
+                self.close_turn(outcome, &used, hear).await
             }
         }
     }
@@ -154,8 +158,9 @@ impl Agent {
         &mut self,
         mut outcome: TurnOutcome,
         used: &[String],
+        hear: Hear<'_>,
     ) -> Result<TurnOutcome, KeepError> {
-        self.finish(&outcome, used).await?;
+        self.finish(&outcome, used, hear).await?;
         self.has_open_turn = false;
         outcome.persisted = true;
         Ok(self.told(outcome))
@@ -186,7 +191,7 @@ impl Agent {
             "the turn before is left to Codex, which may still work on it; {place}"
         )));
         let outcome = self.with_unheard(before, unheard).await?;
-        self.close_turn(outcome, &[]).await?;
+        self.close_turn(outcome, &[], hear).await?;
         Ok(())
     }
 
@@ -279,7 +284,12 @@ impl Agent {
     }
 
     /// Counts the turn, ends it on disk, and looks back at it if it is time.
-    async fn finish(&mut self, outcome: &TurnOutcome, used: &[String]) -> Result<(), KeepError> {
+    async fn finish(
+        &mut self,
+        outcome: &TurnOutcome,
+        used: &[String],
+        hear: Hear<'_>,
+    ) -> Result<(), KeepError> {
         let count = TurnCount {
             tool_iterations: outcome.tool_iterations,
             used_memory: used.iter().any(|tool| tool == "memory"),
@@ -288,15 +298,18 @@ impl Agent {
         };
         let intervals = self.settings.intervals;
         // One that nobody could be asked for stays due.
-        let may_review = !self.reviewing.is_running() && !self.review_model().is_empty();
+        let has_model = !self.review_model().is_empty();
+        let may_review = !self.reviewing.is_running() && has_model;
         let (usage, calls) = (outcome.usage, outcome.api_calls);
-        let mut due = Due::default();
+        let (mut due, mut misses_model) = (Due::default(), false);
         let change = |state: &mut ConversationState| {
             state.counters.begin_turn();
             due = state.counters.end_turn(count, intervals);
             if may_review {
                 state.counters.reviewed(due);
             }
+            misses_model = due.is_any() && !has_model && !state.told_of_missing_model;
+            state.told_of_missing_model |= misses_model;
             add_usage(state, usage, calls);
             state.said.clear();
         };
@@ -305,6 +318,9 @@ impl Agent {
             "error": outcome.error, "usage": outcome.usage, "thread": outcome.thread, "turn": outcome.turn,
         });
         self.conversation.end_turn(body.to_string(), change).await?;
+        if misses_model {
+            hear(Activity::Note(NO_REVIEW_MODEL.to_owned()));
+        }
         if count.was_good
             && let Some(sync) = &self.sync
         {
