@@ -30,6 +30,7 @@ use crate::own_loop::{Compresses, Listening, LoopParts, make_room};
 use crate::ports::{Asks, PortError, Tasks};
 use crate::prompt::PromptParts;
 use crate::runtime::Runtime;
+use crate::skills::SkillError;
 use crate::state::{ConversationState, ConversationUsage};
 use crate::steering::Controls;
 
@@ -205,9 +206,18 @@ impl Agent {
         self.kit.memory.snapshot().prompt
     }
 
-    /// The skills there are now. Blocks.
+    /// The skills there are now, or why they cannot be told. Blocks.
     pub fn skills_shown(&self) -> String {
-        self.kit.skills.index().prompt()
+        self.kit.skills.shown().unwrap_or_else(|error| error.to_string())
+    }
+
+    /// The review leaves a pinned skill alone, and nobody deletes it. Blocks.
+    pub fn pin_skill(&self, name: &str) -> Result<(), SkillError> {
+        self.kit.skills.pin(name)
+    }
+
+    pub fn unpin_skill(&self, name: &str) -> Result<(), SkillError> {
+        self.kit.skills.unpin(name)
     }
 
     /// The last messages, oldest first.

@@ -148,6 +148,19 @@ impl Session for Played {
         String::new()
     }
 
+    fn pin_skill(&mut self, name: &str) -> Result<(), String> {
+        if name == "fly" {
+            return Err("there is no skill \"fly\"".to_owned());
+        }
+        self.log.add(format!("pin: {name}"));
+        Ok(())
+    }
+
+    fn unpin_skill(&mut self, name: &str) -> Result<(), String> {
+        self.log.add(format!("unpin: {name}"));
+        Ok(())
+    }
+
     fn close(self: Box<Self>) -> Work<'static, ()> {
         Box::pin(async move {
             // A review that lasts as long as anybody waits for it.
