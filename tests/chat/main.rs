@@ -16,6 +16,7 @@ mod learning;
 mod live_switch;
 mod migrated;
 mod own_runtime;
+mod remembering;
 mod switching;
 mod terminal;
 mod world;

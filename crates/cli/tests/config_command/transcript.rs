@@ -79,6 +79,7 @@ fn without_a_file_the_defaults_hold() {
     review = true
     # review_model is not set
     memory_notifications = "on"
+    memory_approval = false
     show_commentary = true
     compression_threshold = 75
     codex_compaction = "native"

@@ -85,6 +85,9 @@ section! {
     review_model: Option<String> = None;
     /// What you are told about what a review has written.
     memory_notifications: MemoryNotifications = MemoryNotifications::On;
+    /// Whether you are asked before something is remembered. Where nobody can be asked, in a review and on Codex by the MCP
+    /// server, nothing is remembered then.
+    memory_approval: bool = false;
     /// Whether what the model says while it works is shown, beside its answer.
     show_commentary: bool = true;
     /// How full the context may get, in percent, before older messages are made into a summary.
