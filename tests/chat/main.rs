@@ -11,6 +11,7 @@ mod browsing;
 mod codex_runtime;
 mod delegating;
 mod dynamic_tools;
+mod forgetting;
 mod kills;
 mod learning;
 mod live_switch;

@@ -13,6 +13,7 @@ use ostler_model::usage::Tokens;
 use ostler_model::{Input, Message};
 use ostler_store::conversations::Conversations;
 
+pub(crate) use self::opening::conversation_of;
 pub use self::opening::{ListedConversation, folder_of, list_conversations};
 use self::reviewing::Reviewing;
 use crate::activity::{Activity, Hear};
@@ -133,6 +134,10 @@ pub enum AgentError {
     Ambiguous(String, String),
     #[error("there is no conversation yet")]
     NoneYet,
+    #[error(
+        "the last turn of conversation {0} has no end, because it was cut off or codex is still at work on it; nothing was removed"
+    )]
+    OpenTurn(String),
     #[error("the model could not be asked: {0}")]
     Api(String),
     #[error(transparent)]

@@ -203,8 +203,14 @@ fn kit(bench: &Bench, config: &Config, opening: &Opening) -> Result<KitSettings,
 pub(super) fn refused(error: &AgentError) -> Failure {
     let exit = match error {
         AgentError::NoConversation(_) | AgentError::NoneYet => Exit::NotFound,
-        AgentError::Ambiguous(..) => Exit::Usage,
+        AgentError::Ambiguous(..) | AgentError::OpenTurn(_) => Exit::Usage,
         _ => Exit::Failed,
     };
-    Failure::new(exit, error.to_string())
+    let failure = Failure::new(exit, error.to_string());
+    match error {
+        AgentError::OpenTurn(id) => failure.hint(format!(
+            "`ostler chat --resume {id}` brings it to its end; --force removes it as it is"
+        )),
+        _ => failure,
+    }
 }
