@@ -4,6 +4,7 @@ use ostler_scripted_model::Conversation;
 use rstest::rstest;
 use serde_json::json;
 
+use crate::migrated::tool_with;
 use crate::world::{Plan, World};
 use crate::{call, conversation, exec, text};
 
@@ -78,6 +79,33 @@ fn skills_are_looked_at_when_tools_were_used(#[case] runtime: &'static str) {
     let skill = std::fs::read_to_string(world.path("o/state/agent/skills/feeding/SKILL.md"));
     assert!(skill.unwrap().contains("Oats first"));
     assert_eq!(world.state()["counters"]["iterations_since_skills"], 0);
+}
+
+/// On real Codex, whichever way it gets our tools.
+#[rstest]
+fn codex_is_not_reminded_of_a_memory_that_it_keeps_by_itself(
+    #[values("mcp", "dynamic")] tools: &'static str,
+    #[values("0.130.0", "0.142.5", "0.166.0")] version: &'static str,
+) {
+    let mare = json!({ "action": "add", "target": "user", "content": "Ada rides a bay mare." });
+    let remembers_itself = match tools {
+        "mcp" => tool_with(version, "ostler_tools", "memory", mare),
+        _ => call("memory", mare),
+    };
+    let codex = vec![conversation("who rides", vec![remembers_itself, text("Ada does.")])];
+    let host = vec![remembers()];
+    let agent =
+        format!("codex_tools = {tools:?}\nmemory_nudge_interval = 1\nskill_nudge_interval = 0");
+    let world = World::new(Plan { version, host, codex, agent: agent.leak(), ..Plan::default() });
+    assert!(world.run(&["migrate"]).status.success());
+
+    let found = world.ask("who rides", &["--runtime", "codex_app_server"]);
+
+    assert_eq!(found["final_response"], "Ada does.", "{found}");
+    let text = std::fs::read_to_string(world.path("o/state/agent/memories/USER.md")).unwrap();
+    assert!(text.contains("Ada rides a bay mare."), "{text}");
+    assert_eq!(world.state()["counters"]["turns_since_memory"], 0);
+    assert_eq!(world.host.requests_seen(), 0, "nobody had to remind it");
 }
 
 /// The review has only memory and skills, whatever its model calls.

@@ -96,7 +96,7 @@ fn tool(version: &str, server: &str, name: &str) -> Answer {
     tool_with(version, server, name, json!({}))
 }
 
-fn tool_with(version: &str, server: &str, name: &str, arguments: Value) -> Answer {
+pub(crate) fn tool_with(version: &str, server: &str, name: &str, arguments: Value) -> Answer {
     let end = if version == "0.130.0" { "__" } else { "" };
     let namespace = Some(format!("mcp__{server}{end}"));
     let call = Call { namespace, ..Call::function(name, arguments) };

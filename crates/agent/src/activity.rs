@@ -35,6 +35,8 @@ pub enum Activity {
         ask: AskId,
         how: String,
     },
+    /// What the user said into the turn. It is on disk now: not before is it to be shown as said.
+    Steered(String),
     /// Something for the person to know: a retry, a wait, a compression.
     Note(String),
     /// After each call of the model: how full the context is, and what the turn has used.

@@ -13,6 +13,7 @@ use ostler_model::usage::Tokens;
 use ostler_model::{Input, Message};
 use ostler_store::conversations::Conversations;
 
+pub(crate) use self::opening::conversation_of;
 pub use self::opening::{ListedConversation, folder_of, list_conversations};
 use self::reviewing::Reviewing;
 use crate::activity::{Activity, Hear};
@@ -26,10 +27,11 @@ use crate::input::{InputError, UserInput};
 use crate::kit::Kit;
 use crate::memory_sync::MemorySync;
 use crate::outcome::TurnOutcome;
-use crate::own_loop::{Compresses, LoopParts, make_room};
+use crate::own_loop::{Compresses, Listening, LoopParts, make_room};
 use crate::ports::{Asks, PortError, Tasks};
 use crate::prompt::PromptParts;
 use crate::runtime::Runtime;
+use crate::skills::SkillError;
 use crate::state::{ConversationState, ConversationUsage};
 use crate::steering::Controls;
 
@@ -132,6 +134,10 @@ pub enum AgentError {
     Ambiguous(String, String),
     #[error("there is no conversation yet")]
     NoneYet,
+    #[error(
+        "the last turn of conversation {0} has no end, because it was cut off or codex is still at work on it; nothing was removed"
+    )]
+    OpenTurn(String),
     #[error("the model could not be asked: {0}")]
     Api(String),
     #[error(transparent)]
@@ -205,9 +211,18 @@ impl Agent {
         self.kit.memory.snapshot().prompt
     }
 
-    /// The skills there are now. Blocks.
+    /// The skills there are now, or why they cannot be told. Blocks.
     pub fn skills_shown(&self) -> String {
-        self.kit.skills.index().prompt()
+        self.kit.skills.shown().unwrap_or_else(|error| error.to_string())
+    }
+
+    /// The review leaves a pinned skill alone, and nobody deletes it. Blocks.
+    pub fn pin_skill(&self, name: &str) -> Result<(), SkillError> {
+        self.kit.skills.pin(name)
+    }
+
+    pub fn unpin_skill(&self, name: &str) -> Result<(), SkillError> {
+        self.kit.skills.unpin(name)
     }
 
     /// The last messages, oldest first.
@@ -276,7 +291,8 @@ impl Agent {
             compresses: Compresses::Yes,
             full_percent: self.settings.full_percent,
         };
-        let room = make_room(&parts, &mut self.conversation, used, &controls.stop).await?;
+        let (conversation, stop) = (&mut self.conversation, &controls.stop);
+        let room = make_room(&parts, conversation, used, Listening::NoTurn, stop).await?;
         let change = |state: &mut ConversationState| {
             let used = &mut state.usage;
             used.total = room.calls.iter().fold(used.total, |total, it| total.plus(*it));

@@ -25,6 +25,9 @@ use crate::ports::{PortError, TaskEnded};
 use crate::state::{Binding, ConversationState};
 use crate::steering::Controls;
 
+/// As `ostler migrate` registers `ostler tools-mcp`.
+const OWN_SERVER: &str = "ostler-tools";
+
 /// What a turn on Codex works with.
 pub(crate) struct CodexParts<'a> {
     pub(crate) serving: &'a Serving,
@@ -47,6 +50,17 @@ pub(crate) struct CodexEnd {
     pub(crate) unheard: Vec<Entry>,
     /// The turn may still run: it is not to be closed, and is taken up the next time.
     pub(crate) is_open: bool,
+}
+
+/// Names of our own tools that Codex has called, as our own loop knows them. On its own connection they have their plain names; by
+/// the MCP server they stand behind its name, and a tool of another server is none of ours whatever it is called.
+pub(crate) fn own_tools_used(messages: &[Message]) -> Vec<String> {
+    let names = messages.iter().flat_map(|it| &it.tool_calls).map(|call| &call.function.name);
+    let own = |name: &String| match name.strip_prefix("mcp.") {
+        Some(served) => served.strip_prefix(OWN_SERVER)?.strip_prefix('.').map(str::to_owned),
+        None => Some(name.clone()),
+    };
+    names.filter_map(own).collect()
 }
 
 /// Sends what the turn was begun with, follows it to its end, and splices its messages.

@@ -236,6 +236,17 @@ impl Conversation {
         self.append_all(keyed.collect()).await
     }
 
+    /// What the user has said in the turn that runs, as it is kept beside the messages, behind the first so many. A second time it
+    /// is the first: it stays where it is kept until the turn is over, so whoever takes the turn up begins with all of it. How
+    /// many there are now.
+    pub(crate) async fn append_said(&mut self, behind: usize) -> Result<usize, KeepError> {
+        let turn = self.turn;
+        let said = (1..).zip(&self.state.said).skip(behind);
+        let keyed = said.map(|(at, said)| (format!("{turn}.said.{at}"), said.entry.clone()));
+        self.append_all(keyed.collect()).await?;
+        Ok(self.state.said.len())
+    }
+
     /// What the user said in the turn that runs and no model has seen. A second time it is the first.
     pub(crate) async fn append_unheard(&mut self, entries: Vec<Entry>) -> Result<(), KeepError> {
         let turn = self.turn;

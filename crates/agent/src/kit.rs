@@ -48,6 +48,7 @@ pub(crate) struct Kit {
     pub(crate) memory: Arc<Memory>,
     pub(crate) skills: Arc<Skills>,
     memory_tool: Arc<MemoryTool>,
+    memory_approval: WriteApproval,
 }
 
 impl Kit {
@@ -78,7 +79,8 @@ impl Kit {
         tools.extend(skill_tools(&skills, Origin::Foreground));
         let outside = settings.outside.map(|outside| outside_tools(outside, &boundary));
         tools.extend(outside.into_iter().flatten());
-        Self { toolbox: Toolbox::new(tools), memory, skills, memory_tool }
+        let memory_approval = settings.memory_approval;
+        Self { toolbox: Toolbox::new(tools), memory, skills, memory_tool, memory_approval }
     }
 
     pub(crate) fn begin_turn(&self) {
@@ -92,7 +94,8 @@ impl Kit {
 
     /// Only memory and skills, by the rules of a review.
     pub(crate) fn review_toolbox(&self) -> Toolbox {
-        let memory = MemoryTool::new(self.memory.clone(), WriteApproval::NotNeeded);
+        // A review asks nobody: where a person wants to be asked, it remembers nothing.
+        let memory = MemoryTool::new(self.memory.clone(), self.memory_approval);
         let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(memory)];
         tools.extend(skill_tools(&self.skills, Origin::Review));
         Toolbox::new(tools)

@@ -16,6 +16,7 @@ mod compress;
 mod conversation;
 mod counters;
 mod disk;
+mod forgetting;
 mod history;
 mod input;
 mod intent;
@@ -49,6 +50,7 @@ pub use agent::{
 pub use clock::Clock;
 pub use conversation::KeepError;
 pub use counters::{Counters, Intervals};
+pub use forgetting::{Unfinished, remove_conversations, sweep_conversations};
 pub use history::Compression;
 pub use input::{InputError, UserInput};
 pub use kit::KitSettings;

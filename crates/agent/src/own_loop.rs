@@ -3,6 +3,7 @@
 //! Everything is on disk before it is acted on: the answer before its tools run, each result before the model is asked again.
 
 mod continuation;
+mod listening;
 mod room;
 mod so_far;
 mod tools;
@@ -14,6 +15,7 @@ use ostler_model::usage::Usage;
 use ostler_model::{Failure, FailureClass, Message};
 
 use self::continuation::{Continuation, Step};
+pub(crate) use self::listening::{Listening, not_said};
 pub(crate) use self::room::make_room;
 pub(crate) use self::so_far::SoFar;
 use crate::activity::{Activity, Hear};
@@ -70,6 +72,8 @@ pub(crate) struct LoopEnd {
     /// Names of the tools that were called.
     pub(crate) used: Vec<String>,
     pub(crate) last_reasoning: Option<String>,
+    /// How many of the things that were said meanwhile are part of the conversation.
+    pub(crate) heard: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -110,6 +114,7 @@ impl<'a> OwnLoop<'a> {
             tool_iterations: 0,
             used: Vec::new(),
             last_reasoning: None,
+            heard: 0,
         };
         Self {
             parts,
@@ -168,20 +173,26 @@ impl<'a> OwnLoop<'a> {
         }
     }
 
-    async fn ask(&self, question: &Question) -> Result<Answer, ApiError> {
+    async fn ask(&mut self, question: &Question) -> Result<Answer, ApiError> {
+        let tell = self.hear;
         let hear = |piece: Piece| match piece {
-            Piece::Text(text) => (self.hear)(Activity::Text(text)),
-            Piece::Reasoning(text) => (self.hear)(Activity::Reasoning(text)),
-            Piece::Commentary(text) => (self.hear)(Activity::Commentary(text)),
+            Piece::Text(text) => tell(Activity::Text(text)),
+            Piece::Reasoning(text) => tell(Activity::Reasoning(text)),
+            Piece::Commentary(text) => tell(Activity::Commentary(text)),
             Piece::Again { reason } => {
-                (self.hear)(Activity::TextVoid);
-                (self.hear)(Activity::Note(format!("asking again: {reason}")));
+                tell(Activity::TextVoid);
+                tell(Activity::Note(format!("asking again: {reason}")));
             }
             Piece::Waiting { seconds } => {
-                (self.hear)(Activity::Note(format!("waiting for the model for {seconds} s")));
+                tell(Activity::Note(format!("waiting for the model for {seconds} s")));
             }
         };
-        self.parts.api.ask(question, &hear, &self.controls.stop).await
+        let asking = self.parts.api.ask(question, &hear, &self.controls.stop);
+        self.listening().during(asking, self.conversation).await
+    }
+
+    fn listening(&self) -> Listening<'a> {
+        Listening::Turn { steering: &self.controls.steering, hear: self.hear }
     }
 
     fn question(&mut self, tools: Vec<crate::tool::ToolDefinition>) -> Question {
@@ -201,10 +212,14 @@ impl<'a> OwnLoop<'a> {
 
     /// What the user has said meanwhile is part of the conversation before the model is asked again.
     async fn take_steering(&mut self) -> Result<(), KeepError> {
-        for text in self.controls.steering.take() {
-            self.conversation.append(Entry::plain(Message::user(text))).await?;
-        }
+        self.listening().keep(self.conversation).await;
+        self.end.heard = self.conversation.append_said(self.end.heard).await?;
         Ok(())
+    }
+
+    fn has_more_to_hear(&self) -> bool {
+        let kept = self.conversation.state().said.len();
+        self.end.heard < kept || !self.controls.steering.is_empty()
     }
 
     /// An answer: kept first, then its tools are run.
@@ -248,7 +263,7 @@ impl<'a> OwnLoop<'a> {
                 None
             }
             // Whoever spoke in the last moment is answered, too.
-            Step::Over if !self.controls.steering.is_empty() => {
+            Step::Over if self.has_more_to_hear() => {
                 self.continuation = Continuation::default();
                 None
             }
@@ -342,7 +357,9 @@ impl<'a> OwnLoop<'a> {
             return Ok(false);
         }
         self.has_made_room = true;
-        let room = make_room(self.parts, self.conversation, window, &self.controls.stop).await?;
+        let listening = self.listening();
+        let stop = &self.controls.stop;
+        let room = make_room(self.parts, self.conversation, window, listening, stop).await?;
         for tokens in &room.calls {
             let Usage { last_call, thread, .. } = self.end.usage;
             self.end.usage.add(*tokens, thread.plus(*tokens), None);

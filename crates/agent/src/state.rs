@@ -17,12 +17,14 @@ pub(crate) struct ConversationState {
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<String>,
     pub(crate) counters: Counters,
+    /// The user knows that reviews have no model to ask.
+    pub(crate) told_of_missing_model: bool,
     pub(crate) compression: Option<Compression>,
     /// The task on whose thread Codex has this conversation.
     pub(crate) binding: Option<Binding>,
     /// Counts bindings, so that each has a key of its own.
     pub(crate) bindings: u64,
-    /// While a turn on Codex was open that is not over.
+    /// While the turn was open that is not over.
     pub(crate) said: Vec<SaidMeanwhile>,
     pub(crate) usage: ConversationUsage,
     /// Of earlier versions; notes have a place of their own now.

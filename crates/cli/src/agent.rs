@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::places::Places;
 
 pub(crate) use asks::HostAsks;
-pub(crate) use confinement::confinement;
+pub(crate) use confinement::{confinement, memory_approval};
 pub(crate) use outside::outside;
 pub(crate) use tasks::HostTasks;
 

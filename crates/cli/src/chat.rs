@@ -18,6 +18,7 @@ pub(crate) mod one_shot;
 mod opening;
 #[cfg(test)]
 mod played;
+pub(crate) mod retention;
 pub(crate) mod session;
 pub(crate) mod surface;
 pub(crate) mod switching;

@@ -155,14 +155,27 @@ pub async fn list_conversations(
 ) -> Result<Vec<ListedConversation>, KeepError> {
     let filter = ConversationFilter::default();
     let page = conversations.list(&filter, Cursor::FIRST, most).await?;
-    let listed = page.conversations.into_iter().map(|it| ListedConversation {
-        id: it.id,
-        title: it.title,
-        cwd: it.cwd,
-        updated_at: it.updated_at,
-        messages: it.messages,
-    });
-    Ok(listed.collect())
+    Ok(page.conversations.into_iter().map(listed).collect())
+}
+
+/// The one whose id this is, or begins so.
+pub(crate) async fn conversation_of(
+    conversations: &Conversations,
+    beginning: &str,
+) -> Result<ListedConversation, AgentError> {
+    let id = find(conversations, beginning).await?;
+    let found = conversations.get(&id).await.map_err(KeepError::from)?;
+    found.map(listed).ok_or(AgentError::NoConversation(id))
+}
+
+fn listed(found: ostler_store::conversations::Conversation) -> ListedConversation {
+    ListedConversation {
+        id: found.id,
+        title: found.title,
+        cwd: found.cwd,
+        updated_at: found.updated_at,
+        messages: found.messages,
+    }
 }
 
 /// Where a conversation was begun; none for a new one.

@@ -2,7 +2,7 @@
 
 use ostler_model::message::Role;
 use ostler_model::usage::Usage;
-use ostler_model::{Failure, FailureClass, Message};
+use ostler_model::{Failure, FailureClass};
 
 use super::{Agent, AgentError, not_kept};
 use crate::activity::{Activity, Hear};
@@ -15,12 +15,16 @@ use crate::input::UserInput;
 use crate::intent::only_announces;
 use crate::memory_sync::SyncedTurn;
 use crate::outcome::TurnOutcome;
-use crate::own_loop::{Compresses, How, LoopEnd, LoopParts, OwnLoop, SoFar};
+use crate::own_loop::{Compresses, How, Listening, LoopEnd, LoopParts, OwnLoop, SoFar};
 use crate::prompt::codex_context;
 use crate::review::ReviewParts;
 use crate::runtime::{self, Asked, Runtime};
 use crate::state::ConversationState;
 use crate::steering::Controls;
+
+/// Codex chooses its own model without telling, and a review asks the provider itself.
+const NO_REVIEW_MODEL: &str = "nothing is learnt from this conversation yet: a review is due and has no model to ask; set \
+    `review_model` or `model` in `[agent]` of the configuration, or `review = false`";
 
 impl Agent {
     /// Answers the user. Whatever happens is in the outcome.
@@ -115,21 +119,38 @@ impl Agent {
         controls: &Controls,
         hear: Hear<'_>,
     ) -> Result<TurnOutcome, KeepError> {
-        let (outcome, used, unheard) = match (runtime, submission) {
+        match (runtime, submission) {
             (Runtime::CodexAppServer, Some(submission)) => {
                 let end = self.run_codex(submission, controls, hear).await?;
                 if end.is_open {
                     return Ok(self.told(end.outcome));
                 }
-                (end.outcome, Vec::new(), end.unheard)
+                let outcome = self.with_unheard(end.outcome, end.unheard).await?;
+                let used = codex_turn::own_tools_used(&self.conversation.of_turn());
+                self.close_turn(outcome, &used, hear).await
             }
             _ => {
-                let (outcome, used) = self.run_own(controls, hear).await?;
-                let unheard = controls.steering.take().into_iter();
-                (outcome, used, unheard.map(|text| Entry::plain(Message::user(text))).collect())
+                let OwnEnd { mut outcome, used, heard } = self.run_own(controls, hear).await?;
+                // Said in its last moments: part of the conversation, for the next turn to answer.
+                let listening = Listening::Turn { steering: &controls.steering, hear };
+                listening.keep(&mut self.conversation).await;
+                self.conversation.append_said(heard).await?;
+                let said = self.conversation.state().said.iter().skip(heard);
+                outcome.pending_steer = texts(said.map(|said| &said.entry));
+                self.close_turn(outcome, &used, hear).await
             }
-        };
-        self.close_turn(outcome, &used, unheard).await
+        }
+    }
+
+    /// What the user said to a turn on Codex that has not heard it.
+    async fn with_unheard(
+        &mut self,
+        mut outcome: TurnOutcome,
+        unheard: Vec<Entry>,
+    ) -> Result<TurnOutcome, KeepError> {
+        outcome.pending_steer = texts(&unheard);
+        self.conversation.append_unheard(unheard).await?;
+        Ok(outcome)
     }
 
     /// The turn is over, whatever it came to.
@@ -137,11 +158,9 @@ impl Agent {
         &mut self,
         mut outcome: TurnOutcome,
         used: &[String],
-        unheard: Vec<Entry>,
+        hear: Hear<'_>,
     ) -> Result<TurnOutcome, KeepError> {
-        outcome.pending_steer = texts(&unheard);
-        self.conversation.append_unheard(unheard).await?;
-        self.finish(&outcome, used).await?;
+        self.finish(&outcome, used, hear).await?;
         self.has_open_turn = false;
         outcome.persisted = true;
         Ok(self.told(outcome))
@@ -150,7 +169,7 @@ impl Agent {
     /// Codex may be at work on the turn before and cannot be asked. What the user says now is kept, and told when that is over.
     async fn hold(&mut self, said: Entry, before: TurnOutcome) -> Result<TurnOutcome, KeepError> {
         let mut outcome = before;
-        outcome.pending_steer.extend(texts(std::slice::from_ref(&said)));
+        outcome.pending_steer.extend(texts([&said]));
         let said = SaidMeanwhile::unsent(said);
         self.conversation.update(|state| state.said.push(said)).await?;
         Ok(outcome)
@@ -171,7 +190,8 @@ impl Agent {
         hear(Activity::Note(format!(
             "the turn before is left to Codex, which may still work on it; {place}"
         )));
-        self.close_turn(before, &[], unheard).await?;
+        let outcome = self.with_unheard(before, unheard).await?;
+        self.close_turn(outcome, &[], hear).await?;
         Ok(())
     }
 
@@ -180,11 +200,9 @@ impl Agent {
         outcome
     }
 
-    async fn run_own(
-        &mut self,
-        controls: &Controls,
-        hear: Hear<'_>,
-    ) -> Result<(TurnOutcome, Vec<String>), KeepError> {
+    async fn run_own(&mut self, controls: &Controls, hear: Hear<'_>) -> Result<OwnEnd, KeepError> {
+        // Of a turn that is taken up, what was said before the kill and no model has seen.
+        let heard = self.conversation.append_said(0).await?;
         let so_far = SoFar::of(&self.conversation);
         // Killed between the last word and the end of the turn: there is nothing left to ask.
         if let Some(answer) = self.finished_answer() {
@@ -195,17 +213,19 @@ impl Agent {
                 how,
                 usage: Usage { context_window: Some(self.settings.context_window), ..usage },
                 tool_iterations,
-                used: Vec::new(),
+                used,
                 last_reasoning: None,
+                heard,
             };
-            return Ok((outcome_of(end), used));
+            return Ok(OwnEnd::of(end));
         }
         let (model, effort) = (self.model(), self.effort());
         if model.is_empty() {
             let failure = Failure::new(FailureClass::ModelNotFound, "no model is chosen");
             let advice =
                 "choose one with `/model`, `--model`, or `model` in `[agent]` of the configuration";
-            return Ok((TurnOutcome::failed(failure, advice), Vec::new()));
+            let outcome = TurnOutcome::failed(failure, advice);
+            return Ok(OwnEnd { outcome, used: Vec::new(), heard });
         }
         let parts = LoopParts {
             api: &*self.parts.api,
@@ -221,9 +241,7 @@ impl Agent {
             full_percent: self.settings.full_percent,
         };
         let running = OwnLoop::new(&parts, &mut self.conversation, controls, hear).after(so_far);
-        let end = running.run().await;
-        let used = end.used.clone();
-        Ok((outcome_of(end), used))
+        Ok(OwnEnd::of(running.run().await))
     }
 
     fn finished_answer(&self) -> Option<String> {
@@ -266,7 +284,12 @@ impl Agent {
     }
 
     /// Counts the turn, ends it on disk, and looks back at it if it is time.
-    async fn finish(&mut self, outcome: &TurnOutcome, used: &[String]) -> Result<(), KeepError> {
+    async fn finish(
+        &mut self,
+        outcome: &TurnOutcome,
+        used: &[String],
+        hear: Hear<'_>,
+    ) -> Result<(), KeepError> {
         let count = TurnCount {
             tool_iterations: outcome.tool_iterations,
             used_memory: used.iter().any(|tool| tool == "memory"),
@@ -275,15 +298,18 @@ impl Agent {
         };
         let intervals = self.settings.intervals;
         // One that nobody could be asked for stays due.
-        let may_review = !self.reviewing.is_running() && !self.review_model().is_empty();
+        let has_model = !self.review_model().is_empty();
+        let may_review = !self.reviewing.is_running() && has_model;
         let (usage, calls) = (outcome.usage, outcome.api_calls);
-        let mut due = Due::default();
+        let (mut due, mut misses_model) = (Due::default(), false);
         let change = |state: &mut ConversationState| {
             state.counters.begin_turn();
             due = state.counters.end_turn(count, intervals);
             if may_review {
                 state.counters.reviewed(due);
             }
+            misses_model = due.is_any() && !has_model && !state.told_of_missing_model;
+            state.told_of_missing_model |= misses_model;
             add_usage(state, usage, calls);
             state.said.clear();
         };
@@ -292,6 +318,9 @@ impl Agent {
             "error": outcome.error, "usage": outcome.usage, "thread": outcome.thread, "turn": outcome.turn,
         });
         self.conversation.end_turn(body.to_string(), change).await?;
+        if misses_model {
+            hear(Activity::Note(NO_REVIEW_MODEL.to_owned()));
+        }
         if count.was_good
             && let Some(sync) = &self.sync
         {
@@ -335,13 +364,32 @@ impl Agent {
     }
 }
 
-fn texts(said: &[Entry]) -> Vec<String> {
-    said.iter().filter_map(|entry| entry.message.content.clone()).collect()
+/// How a turn of the own loop ended.
+struct OwnEnd {
+    outcome: TurnOutcome,
+    /// Names of the tools that were called.
+    used: Vec<String>,
+    /// How many of the things that were said meanwhile are part of the conversation.
+    heard: usize,
 }
 
-fn outcome_of(end: LoopEnd) -> TurnOutcome {
-    let LoopEnd { final_response, how, usage, tool_iterations, last_reasoning, .. } = end;
-    let outcome = match how {
+impl OwnEnd {
+    fn of(end: LoopEnd) -> Self {
+        let LoopEnd { final_response, how, usage, tool_iterations, last_reasoning, used, heard } =
+            end;
+        let outcome = outcome_of(final_response, how);
+        let api_calls = usage.calls;
+        let outcome = TurnOutcome { api_calls, usage, tool_iterations, last_reasoning, ..outcome };
+        Self { outcome, used, heard }
+    }
+}
+
+fn texts<'a>(said: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
+    said.into_iter().filter_map(|entry| entry.message.content.clone()).collect()
+}
+
+fn outcome_of(final_response: String, how: How) -> TurnOutcome {
+    match how {
         How::Completed => TurnOutcome { final_response, completed: true, ..TurnOutcome::default() },
         How::Interrupted => TurnOutcome {
             final_response,
@@ -356,8 +404,7 @@ fn outcome_of(end: LoopEnd) -> TurnOutcome {
             }
             outcome
         }
-    };
-    TurnOutcome { api_calls: usage.calls, usage, tool_iterations, last_reasoning, ..outcome }
+    }
 }
 
 /// Of a failure of the model's API: Codex's login is not what is missing.

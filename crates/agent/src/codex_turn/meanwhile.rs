@@ -10,6 +10,7 @@ use super::follow::Follower;
 use crate::activity::Activity;
 use crate::api::Entry;
 use crate::conversation::{Conversation, KeepError};
+use crate::own_loop::not_said;
 use crate::ports::{PortError, Taken, TaskEnded};
 
 /// Kept with the conversation until the turn is over.
@@ -84,11 +85,10 @@ impl Follower<'_> {
             let steer = format!("{key}/steer/{number}");
             let said = SaidMeanwhile { key: Some(steer.clone()), entry: entry(text.clone()) };
             if let Err(error) = conversation.update(|state| state.said.push(said)).await {
-                let text =
-                    format!("this was not said, it cannot be written down: {text} ({error})");
-                (self.hear)(Activity::Note(text));
+                (self.hear)(Activity::Note(not_said(&text, &error)));
                 continue;
             }
+            (self.hear)(Activity::Steered(text.clone()));
             let given = self.serving.tasks.steer(self.task, text, &steer).await;
             let note = match given {
                 Ok(()) => continue,

@@ -4,7 +4,7 @@ use ostler_model::FailureClass;
 use ostler_model::usage::Tokens;
 use tokio_util::sync::CancellationToken;
 
-use super::LoopParts;
+use super::{Listening, LoopParts};
 use crate::api::{Answer, ApiError, Finish, Question};
 use crate::compress;
 use crate::conversation::{Conversation, KeepError};
@@ -33,6 +33,7 @@ pub(crate) async fn make_room(
     parts: &LoopParts<'_>,
     conversation: &mut Conversation,
     window: u64,
+    listening: Listening<'_>,
     stop: &CancellationToken,
 ) -> Result<Room, KeepError> {
     let before = conversation.state().compression.clone();
@@ -56,7 +57,8 @@ pub(crate) async fn make_room(
             session: conversation.id().to_owned(),
             context_tokens: 0,
         };
-        match parts.api.ask(&question, &|_| {}, stop).await {
+        let asking = parts.api.ask(&question, &|_| {}, stop);
+        match listening.during(asking, conversation).await {
             Ok(answer) => {
                 room.calls.push(answer.tokens.unwrap_or_default());
                 room.problem = not_whole(&answer);

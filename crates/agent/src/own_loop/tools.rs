@@ -59,7 +59,10 @@ impl OwnLoop<'_> {
                 (call, result, began.elapsed())
             });
         }
-        while let Some((call, result, elapsed)) = running.next().await {
+        let listening = self.listening();
+        while let Some((call, result, elapsed)) =
+            listening.during(running.next(), self.conversation).await
+        {
             let summary: String = result.content.chars().take(SUMMARY_CHARACTERS).collect();
             (self.hear)(Activity::ToolEnded {
                 call: call.id.clone(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::usage::Table;
 use super::{MOST_CHARACTERS, SKILL_FILE, SkillError, Skills, Source, frontmatter, name};
 use crate::threat;
 
@@ -52,6 +53,11 @@ impl Skills {
         index
     }
 
+    /// All of them, for people.
+    pub fn shown(&self) -> Result<String, SkillError> {
+        Ok(self.index().shown(&self.usage_table()?))
+    }
+
     pub(super) fn find(&self, wanted: &str) -> Result<Place, SkillError> {
         name::check(wanted)?;
         let mut places = self.places();
@@ -96,6 +102,16 @@ impl Skills {
 impl SkillIndex {
     /// For a prompt; empty without skills.
     pub fn prompt(&self) -> String {
+        self.text(|_| "")
+    }
+
+    /// For people, who see which of them are pinned.
+    fn shown(&self, usage: &Table) -> String {
+        let is_pinned = |card: &SkillCard| usage.get(&card.name).is_some_and(|it| it.pinned);
+        self.text(|card| if is_pinned(card) { " (pinned)" } else { "" })
+    }
+
+    fn text(&self, mark: impl Fn(&SkillCard) -> &'static str) -> String {
         let mut text = String::new();
         let mut category = None;
         for card in &self.cards {
@@ -106,7 +122,7 @@ impl SkillIndex {
             let line = card.description.split_whitespace().collect::<Vec<_>>().join(" ");
             let shown: String = line.chars().take(MOST_SHOWN).collect();
             let more = if shown.len() < line.len() { "…" } else { "" };
-            text += &format!("- {}: {shown}{more}\n", card.name);
+            text += &format!("- {}{}: {shown}{more}\n", card.name, mark(card));
         }
         text
     }

@@ -29,7 +29,7 @@ pub struct SkillUsage {
 }
 
 /// By the name of the skill.
-type Table = BTreeMap<String, SkillUsage>;
+pub(super) type Table = BTreeMap<String, SkillUsage>;
 
 impl Skills {
     pub fn usage(&self, name: &str) -> Result<SkillUsage, SkillError> {

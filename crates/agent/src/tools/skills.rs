@@ -111,8 +111,12 @@ impl Tool for SkillsList {
                 if let Some(category) = &arguments.category {
                     index.cards.retain(|card| card.category.as_ref() == Some(category));
                 }
-                let none = "There are no skills yet. Create one with skill_manage when you have learned something worth it.";
-                Ok(if index.cards.is_empty() { none.to_owned() } else { index.prompt() })
+                // Not how to make one: who is told this may have no tool for it.
+                let none = match &arguments.category {
+                    Some(category) => format!("There are no skills of the category {category}."),
+                    None => "There are no skills yet.".to_owned(),
+                };
+                Ok(if index.cards.is_empty() { none } else { index.prompt() })
             })
             .await
         })

@@ -1,10 +1,11 @@
 //! What follows a turn: a review, a program that keeps a memory of its own. And what Codex has of the agent's tools.
 
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use ostler_agent::api::{Answer, Finish};
-use ostler_agent::{Controls, Intervals, NOT_OFFERED, Runtime, UserInput, Which};
-use ostler_model::FailureClass;
+use ostler_agent::{Activity, Controls, Intervals, NOT_OFFERED, Runtime, UserInput, Which};
+use ostler_model::{FailureClass, Message};
 
 use crate::codex::ended;
 use crate::world::{Reply, World, answer, say, says};
@@ -15,15 +16,28 @@ async fn a_review_that_has_no_model_waits_until_there_is_one() {
     let mut world = World::new(vec![says("Nothing to save.")]);
     world.intervals = Intervals { memory: 1, skills: 0 };
     world.default_model = String::new();
-    world.daemon.ends.lock().unwrap().extend([ended("One."), ended("Two.")]);
-    let mut agent = world.open(Which::New, Some(Runtime::CodexAppServer)).await;
-    assert!(say(&mut agent, "first").await.completed);
-    agent.close().await;
+    let ends = [ended("One."), ended("Still one."), ended("Two.")];
+    world.daemon.ends.lock().unwrap().extend(ends);
+    let notes = Mutex::new(Vec::new());
+    let hear = |activity| {
+        if let Activity::Note(text) = activity {
+            notes.lock().unwrap().push(text);
+        }
+    };
+    // Another chat knows what the first has said.
+    for which in [Which::New, Which::Last] {
+        let mut agent = world.open(which, Some(Runtime::CodexAppServer)).await;
+        let outcome = agent.turn(UserInput::text("first"), &Controls::default(), &hear).await;
+        assert!(outcome.completed);
+        agent.close().await;
+    }
     assert!(world.model.questions.lock().unwrap().is_empty(), "nobody could be asked");
+    let notes = notes.into_inner().unwrap();
+    assert!(matches!(notes.as_slice(), [it] if it.contains("`review_model`")), "{notes:?}");
 
     world.review_model = Some("small-oats".to_owned());
     // What was due stays so: the interval alone is not reached again.
-    world.intervals = Intervals { memory: 2, skills: 0 };
+    world.intervals = Intervals { memory: 3, skills: 0 };
     let mut agent = world.open(Which::Last, None).await;
     assert!(say(&mut agent, "second").await.completed);
     agent.close().await;
@@ -31,6 +45,29 @@ async fn a_review_that_has_no_model_waits_until_there_is_one() {
     let questions = world.model.questions.lock().unwrap();
     let models: Vec<&str> = questions.iter().map(|it| it.model.as_str()).collect();
     assert_eq!(models, ["small-oats"]);
+}
+
+/// Whichever way Codex has the tools: a model that remembers by itself is not reminded. What another server calls memory is not ours.
+#[tokio::test]
+async fn codex_is_not_reminded_of_what_it_does_by_itself() {
+    let table = [
+        ("memory", 0),
+        ("mcp.ostler-tools.memory", 0),
+        ("mcp.hay.memory", 1),
+        ("mcp.ostler-tools-2.memory", 1),
+        ("exec_command", 1),
+    ];
+    for (tool, reviews) in table {
+        let mut world = World::new(vec![says("Nothing to save.")]);
+        world.intervals = Intervals { memory: 1, skills: 0 };
+        let mut turn = ended("Done.");
+        turn.messages[0] = Message::call("c".to_owned(), tool.to_owned(), "{}".to_owned());
+        world.daemon.ends.lock().unwrap().push_back(turn);
+        let mut agent = world.open(Which::New, Some(Runtime::CodexAppServer)).await;
+        assert!(say(&mut agent, "first").await.completed);
+        agent.close().await;
+        assert_eq!(world.model.questions.lock().unwrap().len(), reviews, "{tool}");
+    }
 }
 
 #[tokio::test]

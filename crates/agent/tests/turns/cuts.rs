@@ -1,10 +1,11 @@
 //! The program dies in the middle of a turn: wherever that is, what comes after has everything once.
 
 use std::pin::pin;
+use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 use ostler_agent::api::{Answer, Finish};
-use ostler_agent::{Controls, TurnOutcome, UserInput, Which};
+use ostler_agent::{Activity, Controls, TurnOutcome, UserInput, Which};
 use ostler_model::message::Role;
 
 use crate::world::{Reply, World, answer, calls, says};
@@ -66,6 +67,47 @@ async fn a_turn_that_was_cut_off_anywhere_is_brought_to_its_end() {
         assert!(!agent.has_open_turn());
     }
     panic!("the turn never came to its end");
+}
+
+/// The user speaks while the model thinks, and the program dies anywhere after that.
+#[tokio::test]
+async fn what_was_said_into_a_turn_is_heard_once_whenever_it_is_cut_off() {
+    let mut steered_and_cut = 0;
+    for polls in 1..60 {
+        let step = || calls(&[("a", "write_file", r#"{"path":"ran","content":"x"}"#)]);
+        let replies = [step(), says("Done.")].into_iter().chain((0..4).map(|_| says("Done.")));
+        let world = World::new(replies.collect());
+        let controls = Controls::default();
+        let steering = controls.steering.clone();
+        *world.model.meanwhile.lock().unwrap() = Some(Box::new(move || steering.say("faster")));
+        let shown = Mutex::new(0);
+        let hear = |activity| *shown.lock().unwrap() += i32::from(is_steer(&activity));
+        let mut agent = world.open(Which::New, None).await;
+        let input = UserInput::text("work");
+        let is_over = cut_off(agent.turn(input, &controls, &hear), polls).await;
+        drop(agent);
+        if *shown.lock().unwrap() == 0 {
+            continue;
+        }
+        assert_eq!(*shown.lock().unwrap(), 1);
+        let mut agent = world.open(Which::Last, None).await;
+        let outcome = agent.take_up(&Controls::default(), &|_| {}).await;
+        steered_and_cut += u32::from(outcome.is_some());
+        let messages = agent.last_messages(10);
+        let said = messages.iter().filter(|it| it.content.as_deref() == Some("faster")).count();
+        assert_eq!(said, 1, "cut after {polls}: {messages:#?}");
+        let answer = messages.last().and_then(|it| it.content.as_deref());
+        assert_eq!(answer, Some("Done."), "cut after {polls}: {messages:#?}");
+        if is_over {
+            assert!(steered_and_cut > 2, "the turn was cut too seldom to say anything");
+            return;
+        }
+    }
+    panic!("the turn never came to its end");
+}
+
+fn is_steer(activity: &Activity) -> bool {
+    matches!(activity, Activity::Steered(text) if text == "faster")
 }
 
 /// Cuts the turn off wherever that can be, until it was once where this was its last word on disk and its end was not; then how

@@ -1,8 +1,9 @@
-//! Where the agent's tools may write, from the settings.
+//! Where the agent's tools may write and what they ask about, from the settings.
 
 use std::path::{Path, PathBuf};
 
 use ostler_agent::sandbox::Confinement;
+use ostler_agent::tools::WriteApproval;
 use ostler_config::{Config, settings};
 use ostler_model::task::{Approval, Sandbox, SandboxMode};
 
@@ -35,5 +36,13 @@ pub(crate) fn confinement(bench: &Bench, config: &Config, cwd: &Path) -> Confine
         cwd: cwd.to_owned(),
         temporary: std::iter::once(PathBuf::from("/tmp")).chain(temporary).collect(),
         protected: protected.into_iter().flatten().collect(),
+    }
+}
+
+/// Whether a person is asked before something is remembered.
+pub(crate) fn memory_approval(config: &Config) -> WriteApproval {
+    match config.agent.memory_approval {
+        true => WriteApproval::Asked,
+        false => WriteApproval::NotNeeded,
     }
 }

@@ -2,6 +2,7 @@
 //! daemon meanwhile. `ending` gathers what it came to.
 
 mod ending;
+mod patience;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +19,9 @@ use ostler_model::{
 use ostler_server::api::{Line, Receipts, TaskDetail};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
+use self::patience::Patience;
 use super::activity::Stage;
 use super::{Way, port_error, twice};
 use crate::conversation;
@@ -27,9 +29,6 @@ use crate::tasks::{query, time, words};
 
 /// How far the log of each task was read.
 pub(super) type Seen = Arc<Mutex<HashMap<TaskId, u64>>>;
-
-/// How long a daemon may be away: it is back within seconds after a restart, and within a minute after an update.
-const AWAY: Duration = Duration::from_secs(60);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -58,6 +57,7 @@ pub(super) struct Follow {
     calls: Vec<(AskId, ToolCallAsk)>,
     /// The log's last event when we came. What it tells of up to there may be over long ago.
     came_at: u64,
+    patience: Patience,
     news: mpsc::Sender<TaskNews>,
 }
 
@@ -94,14 +94,13 @@ impl Follow {
             asked: HashSet::new(),
             calls: Vec::new(),
             came_at: 0,
+            patience: Patience::new(),
             news,
         })
     }
 
     pub(super) async fn run(mut self) {
-        let mut heard = Instant::now();
         loop {
-            let before = self.after;
             let why = match self.read().await {
                 Ok(Over::Ended(ended)) => {
                     self.note_seen();
@@ -111,10 +110,7 @@ impl Follow {
                 Err(PortError::Unreachable(why) | PortError::InDoubt(why)) => why,
                 Err(error) => return self.tell(TaskNews::Lost { why: error.to_string() }).await,
             };
-            if self.after > before {
-                heard = Instant::now();
-            }
-            if heard.elapsed() >= AWAY {
+            if !self.patience.missed() {
                 return self.tell(TaskNews::Lost { why }).await;
             }
             tracing::debug!(why, task = %self.task, "the daemon went away; it is looked for");
@@ -141,6 +137,7 @@ impl Follow {
             let Some(line) = lines.next::<Line>().await.map_err(port_error)? else {
                 return Err(PortError::Unreachable("the daemon has ended".to_owned()));
             };
+            self.patience.heard();
             if let Some(over) = self.line(line).await? {
                 return Ok(over);
             }

@@ -141,6 +141,14 @@ impl Session for AgentSession {
         self.agent.skills_shown()
     }
 
+    fn pin_skill(&mut self, name: &str) -> Result<(), String> {
+        self.agent.pin_skill(name).map_err(|error| error.to_string())
+    }
+
+    fn unpin_skill(&mut self, name: &str) -> Result<(), String> {
+        self.agent.unpin_skill(name).map_err(|error| error.to_string())
+    }
+
     fn close(mut self: Box<Self>) -> Work<'static, ()> {
         Box::pin(async move {
             if let Err(error) = self.choose().await {

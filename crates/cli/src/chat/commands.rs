@@ -166,7 +166,17 @@ pub(crate) const COMMANDS: &[Command] = &[
         )
     },
     command(Name::Memory, "memory", "", "what is remembered", Learned, Always),
-    command(Name::Skills, "skills", "", "the skills that were learned", Learned, Always),
+    Command {
+        choices: &["pin", "unpin"],
+        ..command(
+            Name::Skills,
+            "skills",
+            "[pin|unpin NAME]",
+            "the skills that were learned; the agent deletes no pinned one, and no review changes it",
+            Learned,
+            Always,
+        )
+    },
     command(Name::Help, "help", "[COMMAND]", "this list, or more about one command", Chat, Always),
     Command {
         aliases: &["exit"],
@@ -366,11 +376,12 @@ mod tests {
 
     #[test]
     fn lines_are_completed() {
-        let table: [(&str, &[&str]); 7] = [
+        let table: [(&str, &[&str]); 8] = [
             ("/re", &["/reset", "/resume "]),
             ("/M", &["/model ", "/memory"]),
             ("/n", &["/new"]),
             ("/approve s", &["/approve session"]),
+            ("/skills ", &["/skills pin", "/skills unpin"]),
             ("/codex-runtime ", &["/codex-runtime auto", "/codex-runtime codex_app_server"]),
             ("/help us", &["/help usage"]),
             ("plain", &[]),

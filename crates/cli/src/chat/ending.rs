@@ -59,6 +59,7 @@ pub(crate) fn activity_json(activity: &Activity) -> Value {
         }),
         Activity::Asked(ask) => json!({ "event": "asked", "ask": ask }),
         Activity::AskOver { ask, how } => json!({ "event": "ask_over", "ask": ask, "how": how }),
+        Activity::Steered(text) => json!({ "event": "steered", "text": text }),
         Activity::Note(text) => json!({ "event": "note", "text": text }),
         Activity::Usage { turn, last_call, context_window } => json!({
             "event": "usage", "turn": turn, "last_call": last_call, "context_window": context_window,

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ostler_agent::api::ModelApi;
-use ostler_agent::tools::WriteApproval;
 use ostler_agent::{
     Activity, Agent, AgentError, Clock, CodexCompaction, CodexTools, Conversations, Intervals,
     KitSettings, Parts, ReviewTelling, Runtime, Settings,
@@ -23,7 +22,7 @@ use super::session::{Opening, Which};
 use super::switching::runtime_of;
 use crate::agent::outside::{find_on_path, outside};
 use crate::agent::provider::{connect, provider};
-use crate::agent::{HostAsks, HostTasks, Way, confinement};
+use crate::agent::{HostAsks, HostTasks, Way, confinement, memory_approval};
 use crate::bench::Bench;
 use crate::commands::serve::{own_server, task_defaults};
 use crate::daemon::ReachArguments;
@@ -133,7 +132,10 @@ fn agent_settings(config: &Config, opening: &Opening) -> Result<Settings, Failur
     };
     let intervals = match agent.review {
         true => {
-            Intervals { memory: agent.memory_nudge_interval, skills: agent.skill_nudge_interval }
+            // A review asks nobody, so it could not remember anything.
+            let is_asked = agent.memory_approval;
+            let memory = if is_asked { 0 } else { agent.memory_nudge_interval };
+            Intervals { memory, skills: agent.skill_nudge_interval }
         }
         false => Intervals { memory: 0, skills: 0 },
     };
@@ -193,7 +195,7 @@ fn kit(bench: &Bench, config: &Config, opening: &Opening) -> Result<KitSettings,
         bubblewrap: find_on_path("bwrap"),
         environment,
         delegated: in_folder(config, &opening.cwd),
-        memory_approval: WriteApproval::NotNeeded,
+        memory_approval: memory_approval(config),
         outside: Some(outside(bench, config, opening.model.as_deref())?),
     })
 }
@@ -201,8 +203,14 @@ fn kit(bench: &Bench, config: &Config, opening: &Opening) -> Result<KitSettings,
 pub(super) fn refused(error: &AgentError) -> Failure {
     let exit = match error {
         AgentError::NoConversation(_) | AgentError::NoneYet => Exit::NotFound,
-        AgentError::Ambiguous(..) => Exit::Usage,
+        AgentError::Ambiguous(..) | AgentError::OpenTurn(_) => Exit::Usage,
         _ => Exit::Failed,
     };
-    Failure::new(exit, error.to_string())
+    let failure = Failure::new(exit, error.to_string());
+    match error {
+        AgentError::OpenTurn(id) => failure.hint(format!(
+            "`ostler chat --resume {id}` brings it to its end; --force removes it as it is"
+        )),
+        _ => failure,
+    }
 }

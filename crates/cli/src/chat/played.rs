@@ -88,8 +88,9 @@ impl Session for Played {
                     TurnOutcome { interrupted: true, partial: true, ..TurnOutcome::default() }
                 }
                 () = controls.steering.waits() => {
-                    let said = controls.steering.take().join(", ");
-                    self.log.add(format!("steered: {said}"));
+                    let said = controls.steering.take();
+                    self.log.add(format!("steered: {}", said.join(", ")));
+                    said.into_iter().for_each(|text| hear(Activity::Steered(text)));
                     TurnOutcome { final_response: "as you say".to_owned(), completed: true, ..TurnOutcome::default() }
                 }
             }
@@ -145,6 +146,19 @@ impl Session for Played {
 
     fn skills_shown(&self) -> String {
         String::new()
+    }
+
+    fn pin_skill(&mut self, name: &str) -> Result<(), String> {
+        if name == "fly" {
+            return Err("there is no skill \"fly\"".to_owned());
+        }
+        self.log.add(format!("pin: {name}"));
+        Ok(())
+    }
+
+    fn unpin_skill(&mut self, name: &str) -> Result<(), String> {
+        self.log.add(format!("unpin: {name}"));
+        Ok(())
     }
 
     fn close(self: Box<Self>) -> Work<'static, ()> {

@@ -106,6 +106,11 @@ pub(crate) trait Session: Send {
 
     fn skills_shown(&self) -> String;
 
+    /// No review changes it from now on, and nobody deletes it. The error is for people.
+    fn pin_skill(&mut self, name: &str) -> Result<(), String>;
+
+    fn unpin_skill(&mut self, name: &str) -> Result<(), String>;
+
     /// Lets go of the conversation at once; then what is learnt in the background may come to its end, up to a bound.
     fn close(self: Box<Self>) -> Work<'static, ()>;
 }

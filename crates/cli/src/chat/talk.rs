@@ -5,6 +5,7 @@
 mod act;
 mod draw;
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use super::ending::{Unasked, exit};
 use super::inbox::Inbox;
 use super::session::{House, Opening, Session, UserInput, Work};
 use super::surface::{Size, Surface};
-use super::view::{Commentary, View, steered};
+use super::view::{Commentary, View};
 use crate::failure::{Exit, Failure};
 use crate::terminal::keys::Key;
 use crate::turn::{Sign, Signs};
@@ -75,6 +76,8 @@ pub(crate) struct Talk<W> {
     aside: Option<String>,
     /// Ctrl-C was pressed once, with nothing to stop.
     wants_to_leave: bool,
+    /// Given to a turn that has not said yet that it is on disk.
+    unheard: VecDeque<String>,
     /// Said in the last moments of a turn, when it listened no more: the next message.
     unsaid: Vec<String>,
 }
@@ -133,6 +136,7 @@ impl<W: Write> Talk<W> {
             hint: None,
             aside: None,
             wants_to_leave: false,
+            unheard: VecDeque::new(),
             unsaid: Vec::new(),
         }
     }
@@ -310,6 +314,7 @@ impl<W: Write> Talk<W> {
                 biased;
                 done = &mut work => {
                     self.hear(inbox);
+                    self.unheard.clear();
                     return Driven::Done(done);
                 }
                 sign = person.signs.next() => match sign {
@@ -338,6 +343,7 @@ impl<W: Write> Talk<W> {
                 if timeout(STOP_PATIENCE, work).await.is_ok() {
                     self.hear(inbox);
                 }
+                self.unheard.clear();
                 return Driven::Left;
             }
         }
@@ -402,9 +408,9 @@ impl<W: Write> Talk<W> {
         false
     }
 
+    /// It is shown as said when the agent has written it down.
     fn steer(&mut self, text: String, controls: &Controls) {
-        let width = self.width();
-        self.rows.extend(steered(&text, width));
+        self.unheard.push_back(text.clone());
         controls.steering.say(text);
     }
 
@@ -440,6 +446,10 @@ impl<W: Write> Talk<W> {
             let rows = match &activity {
                 Activity::Asked(ask) => self.asks.opened(ask),
                 Activity::AskOver { ask, .. } => self.asks.over(ask),
+                Activity::Steered(_) => {
+                    self.unheard.pop_front();
+                    Vec::new()
+                }
                 _ => Vec::new(),
             };
             self.rows.extend(rows);

@@ -202,6 +202,7 @@ impl View {
                 Vec::new()
             }
             Activity::Asked(_) => self.pause(width),
+            Activity::Steered(text) => steered(text, width),
         }
     }
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use ostler_agent::runtime::{self, Asked, Runtime};
+use ostler_agent::{ListedConversation, Unfinished};
 use serde_json::json;
 
 use crate::bench::Bench;
@@ -16,6 +17,7 @@ use crate::chat::history::History;
 use crate::chat::house::Home;
 use crate::chat::inbox::Inbox;
 use crate::chat::one_shot::{self, Telling};
+use crate::chat::retention;
 use crate::chat::session::{ConversationShown, House, Opening, UserInput, Which};
 use crate::chat::surface::{Size, Surface};
 use crate::chat::talk::{Parts, Person, Talk, Until, which};
@@ -28,19 +30,22 @@ use crate::running::{self, Interruption};
 use crate::tasks::table::{Cell, table};
 use crate::tasks::time;
 use crate::terminal::raw::{self, Raw};
-use crate::terminal::{Output, height, width};
+use crate::terminal::{Output, height, safe, width};
 use crate::turn::Signs;
 
 /// Of a terminal that does not say.
 const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Without --query you talk: /help lists the commands, Ctrl-C ends a turn, Ctrl-D leaves. Conversations are kept; --resume goes on
 with one. With --query, and whenever something is piped in, there is one answer and the exit code of the turn: 0, 1 failed,
 4 what it asked was declined because nobody was there, 5 limit reached, 7 interrupted, 75 try again later.
 --json gives one object, with --stream a line for each thing that happens and the same object as the last.")]
 pub(crate) struct ChatArguments {
+    #[command(subcommand)]
+    action: Option<ChatAction>,
     /// One question; what is piped in is added to it, and `-` is all of it
     #[arg(short, long, value_name = "TEXT")]
     query: Option<String>,
@@ -72,6 +77,22 @@ pub(crate) struct ChatArguments {
     reach: ReachArguments,
 }
 
+#[derive(Debug, Subcommand)]
+enum ChatAction {
+    /// Remove conversations, with all that was said in them
+    #[command(after_help = "\
+What was remembered and learned in them stays, and so does the task on which Codex has one: `ostler rm` removes that. A
+conversation that is open in another chat cannot be removed.")]
+    Rm {
+        /// The conversations; the first letters of their ids are enough
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+        /// Also those whose last turn has no end, because it was cut off or Codex is still at work on it
+        #[arg(long)]
+        force: bool,
+    },
+}
+
 pub(crate) fn run(arguments: &ChatArguments, output: Output) -> Result<ExitCode, Failure> {
     let bench = Bench::lay_out(output)?;
     let runtime = running::runtime()?;
@@ -92,6 +113,17 @@ async fn work(
         false => Commentary::Hidden,
     };
     let state = bench.places.state.clone();
+    if let Some(ChatAction::Rm { ids, force }) = &arguments.action {
+        let unfinished = if *force { Unfinished::GoToo } else { Unfinished::Stay };
+        let each = |gone: &ListedConversation| {
+            let ListedConversation { id, title, messages, .. } = gone;
+            output.say(&format!("{id} is removed: {}", safe(title).replace('\n', " ")));
+            output.emit(&json!({ "conversation": id, "title": title, "messages": messages }));
+        };
+        interruption.or(retention::remove(&state, ids, unfinished, each)).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let conversation_age = bench.config.config().retention.conversation_age;
     let later = Arc::new(Inbox::default());
     let house: Arc<dyn House> =
         Arc::new(Home { bench, reach: arguments.reach.clone(), later: later.clone() });
@@ -118,6 +150,11 @@ async fn work(
     };
     let wanted = arguments.resume.as_deref().map_or(Which::New, which);
     let session = interruption.or(house.open(wanted, &opening)).await?;
+    // Not before one of them is taken up, however old it is.
+    let swept = async { Ok(retention::sweep(&state, conversation_age).await) };
+    if let Some(line) = interruption.or(swept).await? {
+        output.note(&line);
+    }
     let mut signs = Signs::listen()?;
     if let (Some(input), false) = (&first, is_attended) {
         let telling = if arguments.stream { Telling::Stream } else { Telling::Outcome };

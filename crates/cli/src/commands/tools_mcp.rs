@@ -11,13 +11,12 @@ use clap::Args;
 use ostler_agent::api::Call as ToolCall;
 use ostler_agent::ports::Asks;
 use ostler_agent::tool::CallContext;
-use ostler_agent::tools::WriteApproval;
 use ostler_agent::{Offer, OfferSettings, Offered};
 use ostler_server::mcp::{Call, Hints, McpTool, ToolAnswer, ToolTable};
 use serde_json::{Map, Value};
 
 use super::mcp::serve_here;
-use crate::agent::{HostAsks, Way, confinement, outside};
+use crate::agent::{HostAsks, Way, confinement, memory_approval, outside};
 use crate::bench::Bench;
 use crate::daemon::{ReachArguments, VERSION};
 use crate::failure::Failure;
@@ -72,7 +71,7 @@ pub(crate) fn run(arguments: &ToolsMcpArguments, output: Output) -> Result<ExitC
             home: places.state.join("agent"),
             conversations: places.state.join("conversations.db"),
             conversation: conversation.clone(),
-            memory_approval: WriteApproval::NotNeeded,
+            memory_approval: memory_approval(config),
             outside: Some(outside),
         }),
         conversation: conversation.unwrap_or_else(|| format!("tools-mcp-{}", std::process::id())),

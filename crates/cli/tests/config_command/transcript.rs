@@ -79,6 +79,7 @@ fn without_a_file_the_defaults_hold() {
     review = true
     # review_model is not set
     memory_notifications = "on"
+    memory_approval = false
     show_commentary = true
     compression_threshold = 75
     codex_compaction = "native"
@@ -137,6 +138,7 @@ fn without_a_file_the_defaults_hold() {
     completed = 100000
     failed = 100000
     cancelled = 10000
+    conversation_age = "365d"
 
     [approver]
     # command is not set
@@ -201,14 +203,15 @@ fn each_value_is_shown_with_its_origin() {
     --- exit 0
     "#);
     assert_snapshot!(world.run(&["config", "show", "retention", "--json"]), @r#"
-    {"file":"[HOME]/config/config.toml","settings":[{"key":"retention.age","value":"10d","origin":"file","line":4},{"key":"retention.size","value":"10GiB","origin":"default"},{"key":"retention.completed","value":100000,"origin":"default"},{"key":"retention.failed","value":100000,"origin":"default"},{"key":"retention.cancelled","value":10000,"origin":"default"}]}
+    {"file":"[HOME]/config/config.toml","settings":[{"key":"retention.age","value":"10d","origin":"file","line":4},{"key":"retention.size","value":"10GiB","origin":"default"},{"key":"retention.completed","value":100000,"origin":"default"},{"key":"retention.failed","value":100000,"origin":"default"},{"key":"retention.cancelled","value":10000,"origin":"default"},{"key":"retention.conversation_age","value":"365d","origin":"default"}]}
     --- stderr
     [retention]
-    age = "10d"         # line 4
-    size = "10GiB"      # default
-    completed = 100000  # default
-    failed = 100000     # default
-    cancelled = 10000   # default
+    age = "10d"                # line 4
+    size = "10GiB"             # default
+    completed = 100000         # default
+    failed = 100000            # default
+    cancelled = 10000          # default
+    conversation_age = "365d"  # default
     --- exit 0
     "#);
     assert_snapshot!(world.run(&["config", "show", "policy"]), @r#"

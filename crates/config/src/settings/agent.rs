@@ -69,13 +69,14 @@ section! {
     effort: Option<String> = None;
     /// A file with who the agent is and how it speaks, in place of what is built in.
     identity: Option<PathBuf> = None;
-    /// The tokens that the model can have before it at once. A provider that tells it is believed instead.
+    /// The tokens that the model can have before it at once, for the agent's own loop; Codex tells its own.
     context_window: u64 = 272_000, 4_096..=100_000_000;
     /// The calls of the model that one turn may take.
     iterations: u32 = 90, 1..=10_000;
     /// After so many of your messages a review asks what is worth remembering; 0 means never.
     memory_nudge_interval: u32 = 10, 0..=10_000;
-    /// After so many calls of tools in one turn a review asks whether there is a skill in it; 0 means never.
+    /// After so many calls of tools, over all turns since the last time, a review asks whether there is a skill in them; 0 means
+    /// never.
     skill_nudge_interval: u32 = 10, 0..=10_000;
     /// Whether reviews run at all. They run in the background, with memory and skills as their only tools.
     review: bool = true;
@@ -84,6 +85,9 @@ section! {
     review_model: Option<String> = None;
     /// What you are told about what a review has written.
     memory_notifications: MemoryNotifications = MemoryNotifications::On;
+    /// Whether you are asked before something is remembered. Where nobody can be asked, in a review and on Codex by the MCP
+    /// server, nothing is remembered then.
+    memory_approval: bool = false;
     /// Whether what the model says while it works is shown, beside its answer.
     show_commentary: bool = true;
     /// How full the context may get, in percent, before older messages are made into a summary.

@@ -1,4 +1,4 @@
-//! `[store]` and `[retention]`: where tasks are remembered, and for how long.
+//! `[store]` and `[retention]`: where tasks are remembered, and for how long, conversations too.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,8 +15,9 @@ section! {
 }
 
 section! {
-    /// How long tasks that have ended are remembered. Tasks that have not ended are never removed, and neither is a
-    /// worktree with changes. What is removed is reported.
+    /// How long tasks that have ended and conversations of `ostler chat` are remembered. Tasks that have not ended are never
+    /// removed, and neither is a worktree with changes, nor a conversation that is open or whose last turn has no end. What is
+    /// removed is reported.
     Retention = "retention", _at;
 
     /// How long after its end a task is kept.
@@ -29,4 +30,6 @@ section! {
     failed: Option<u32> = Some(100_000), 0..=100_000_000;
     /// The cancelled tasks that are kept.
     cancelled: Option<u32> = Some(10_000), 0..=100_000_000;
+    /// How long after its last message a conversation is kept. Chats see to it when they begin.
+    conversation_age: Option<Duration> = Some(days(365)), HOUR..=36_500 * DAY;
 }

@@ -20,6 +20,10 @@ pub enum ConversationError {
     /// The turn has ended, with other messages than these.
     #[error("turn {turn} of conversation {conversation} is over; begin another")]
     TurnOver { conversation: String, turn: u64 },
+    #[error(
+        "the last turn of conversation {0} has no end: it was cut off, or codex is still at work on it"
+    )]
+    OpenTurn(String),
     /// Somebody has changed it since it was read.
     #[error(
         "conversation {conversation} was changed meanwhile (version {found}, expected {expected}); read it again"

@@ -11,7 +11,7 @@ use crate::queries::prepare;
 use crate::read::{row, rows};
 
 pub(super) const SQL: &[&str] =
-    &[REMOVE, LEAVE, LEFT, LEFT_MESSAGES, LEFT_TURNS, CLEARED, TOO_OLD, TOO_MANY];
+    &[OPEN, REMOVE, LEAVE, LEFT, LEFT_MESSAGES, LEFT_TURNS, CLEARED, TOO_OLD, TOO_MANY];
 
 /// Rows that one transaction removes: some ten milliseconds, most of them for the words.
 const MOST_ROWS: usize = 200;
@@ -21,6 +21,10 @@ const MOST_PAGES: i64 = 500;
 /// Free pages that stay, because they will be wanted again soon: 1 MB.
 const SPARE_PAGES: i64 = 250;
 
+/// Conversations that one sweep removes, so that whoever waits for it waits seconds at most. The next one goes on.
+const MOST_SWEPT: usize = 100;
+
+const OPEN: &str = "SELECT number FROM turns INDEXED BY turns_running WHERE state = 'running' AND conversation = ?1 LIMIT 1";
 const REMOVE: &str = "DELETE FROM conversations WHERE number = ?1";
 const LEAVE: &str = "INSERT INTO leftovers (conversation) VALUES (?1)";
 const LEFT: &str = "SELECT conversation FROM leftovers ORDER BY conversation LIMIT 1";
@@ -39,17 +43,36 @@ const TOO_MANY: &str = "SELECT id FROM conversations WHERE updated_at <= ?1 \
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConversationSweep {
     pub removed: Vec<String>,
-    /// They should have gone, but somebody is in them.
+    /// They should have gone, but somebody is in them, or their last turn has no end.
     pub in_use: Vec<String>,
 }
 
 impl Conversations {
     /// Removes a conversation with all that was said in it. Refused while anybody holds it, this process too.
     pub async fn remove(&self, conversation: &str) -> Result<(), ConversationError> {
+        self.remove_if(conversation, |_, _| Ok(true)).await
+    }
+
+    /// The same, but for one whose last turn has no end: whoever takes it up brings it there.
+    pub async fn remove_finished(&self, conversation: &str) -> Result<(), ConversationError> {
+        self.remove_if(conversation, |connection, number| {
+            Ok(row(connection, OPEN, [number], |row| row.get::<_, u64>(0))?.is_none())
+        })
+        .await
+    }
+
+    async fn remove_if(
+        &self,
+        conversation: &str,
+        may_go: fn(&Connection, i64) -> Result<bool, ConversationError>,
+    ) -> Result<(), ConversationError> {
         let _hold = self.hold(conversation).await?;
         let id = conversation.to_owned();
         self.write(move |connection| {
             let number = number_of(connection, &id)?;
+            if !may_go(connection, number)? {
+                return Err(ConversationError::OpenTurn(id.clone()));
+            }
             prepare(connection, REMOVE)?.execute([number])?;
             prepare(connection, LEAVE)?.execute([number])?;
             prepare(connection, FORGET)?.execute([&id])?;
@@ -59,19 +82,25 @@ impl Conversations {
         self.clear_away().await
     }
 
-    /// Removes what has not changed since `older_than`, and the oldest of more than `keep_at_most`. Those that are held stay.
+    /// Removes what has not changed since `older_than`, and the oldest of more than `keep_at_most`. Those that are held stay, and so
+    /// do those whose last turn has no end.
     pub async fn sweep(
         &self,
         older_than: i64,
         keep_at_most: u64,
     ) -> Result<ConversationSweep, ConversationError> {
         let mut report = ConversationSweep::default();
-        for id in
-            self.read(move |connection| unneeded(connection, older_than, keep_at_most)).await?
-        {
-            match self.remove(&id).await {
+        let unneeded =
+            self.read(move |connection| unneeded(connection, older_than, keep_at_most)).await?;
+        for id in unneeded {
+            if report.removed.len() >= MOST_SWEPT {
+                break;
+            }
+            match self.remove_finished(&id).await {
                 Ok(()) => report.removed.push(id),
-                Err(ConversationError::InUse { .. }) => report.in_use.push(id),
+                Err(ConversationError::InUse { .. } | ConversationError::OpenTurn(_)) => {
+                    report.in_use.push(id);
+                }
                 // Another process sweeps, too.
                 Err(ConversationError::NoConversation(_)) => {}
                 Err(error) => return Err(error),

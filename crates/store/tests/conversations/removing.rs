@@ -1,6 +1,8 @@
 //! What is removed is gone, and nothing else is.
 
-use ostler_store::conversations::{ConversationError, ConversationSweep, NewTurn, Search};
+use ostler_store::conversations::{
+    Change, ConversationError, ConversationSweep, NewTurn, Search, TurnEnding,
+};
 
 use crate::world::{World, new, says};
 
@@ -56,6 +58,39 @@ async fn a_sweep_takes_the_old_and_the_many_but_nobodys_own() {
     assert_eq!(swept, expected);
     assert_eq!(conversations.sweep(0, u64::MAX).await.unwrap(), ConversationSweep::default());
     assert_eq!(world.count("conversations"), 3);
+}
+
+/// Whoever was killed in it wants it back.
+#[tokio::test]
+async fn a_conversation_whose_turn_has_no_end_is_not_swept() {
+    let world = World::new();
+    let conversations = world.open().await;
+    for id in ["c1", "c2"] {
+        conversations.create(new(id, 10)).await.unwrap();
+        conversations.begin_turn(id, NewTurn::default(), vec![]).await.unwrap();
+    }
+    let change = Change { version: 1, title: None, body: None, at: 10 };
+    let ending = TurnEnding { turn: 1, at: 10, body: String::new(), messages: vec![], change };
+    conversations.end_turn("c2", ending).await.unwrap();
+
+    let refused = conversations.remove_finished("c1").await.unwrap_err();
+    assert!(matches!(refused, ConversationError::OpenTurn(_)), "{refused}");
+    let swept = conversations.sweep(1_000, 0).await.unwrap();
+    let (removed, in_use) = (vec!["c2".to_owned()], vec!["c1".to_owned()]);
+    assert_eq!(swept, ConversationSweep { removed, in_use });
+    conversations.remove("c1").await.unwrap();
+    assert_eq!(world.count("conversations"), 0);
+}
+
+#[tokio::test]
+async fn a_sweep_leaves_the_rest_to_the_next() {
+    let world = World::new();
+    let conversations = world.open().await;
+    for number in 0..105 {
+        conversations.create(new(&format!("c{number}"), number)).await.unwrap();
+    }
+    let count = async || conversations.sweep(1_000, 9).await.unwrap().removed.len();
+    assert_eq!([count().await, count().await, count().await], [100, 5, 0]);
 }
 
 /// Killed between the removal and the clearing away.

@@ -21,7 +21,9 @@ async fn a_skill_is_listed_viewed_and_managed() {
     let tools = skill_tools(&skills, Origin::Foreground);
     let manage = async |arguments| call(&tools, "skill_manage", arguments).await;
     let said = call(&tools, "skills_list", json!({})).await;
-    assert!(said.content.starts_with("There are no skills yet"), "{said:?}");
+    assert_eq!(said, ToolResult::said("There are no skills yet."));
+    let said = call(&tools, "skills_list", json!({ "category": "ops" })).await;
+    assert_eq!(said, ToolResult::said("There are no skills of the category ops."));
 
     let create =
         json!({ "action": "create", "name": "deploy", "category": "ops", "content": SKILL });

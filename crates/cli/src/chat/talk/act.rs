@@ -36,6 +36,7 @@ impl<W: Write> Talk<W> {
             Name::Steer => self.complain("no turn runs; say it without /steer"),
             Name::Stop => self.complain("no turn runs"),
             Name::Approve | Name::Deny => self.complain("nothing is asked"),
+            Name::Skills if !arguments.is_empty() => self.pin(arguments),
             Name::Usage | Name::Help | Name::Memory | Name::Skills => {
                 let facts = self.session.as_deref().map(Facts::of);
                 self.inform(name, arguments, facts.as_ref());
@@ -72,6 +73,10 @@ impl<W: Write> Talk<W> {
                 Ok((ask, answer)) => self.answer(ask, answer),
                 Err(why) => self.complain(&why),
             },
+            // The skills belong to the turn until it is over.
+            Name::Skills if !arguments.is_empty() => {
+                self.complain("not while a turn runs; /skills alone lists them");
+            }
             Name::Usage | Name::Help | Name::Memory | Name::Skills => {
                 self.inform(name, arguments, Some(facts));
             }
@@ -111,6 +116,21 @@ impl<W: Write> Talk<W> {
         };
         let text = if text.trim().is_empty() { "there is nothing yet".to_owned() } else { text };
         self.say(&text);
+    }
+
+    fn pin(&mut self, arguments: &str) {
+        let Some(session) = &mut self.session else { return };
+        let (word, name) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+        let name = name.trim();
+        let (done, told) = match word.to_lowercase().as_str() {
+            "pin" if !name.is_empty() => (session.pin_skill(name), "is pinned"),
+            "unpin" if !name.is_empty() => (session.unpin_skill(name), "is not pinned"),
+            _ => return self.complain("say /skills, /skills pin NAME or /skills unpin NAME"),
+        };
+        match done {
+            Ok(()) => self.note(&format!("{name} {told}")),
+            Err(why) => self.complain(&why),
+        }
     }
 
     async fn switch_runtime(&mut self, arguments: &str, turn: Turn) {

@@ -12,7 +12,7 @@ impl<W: Write> Talk<W> {
         let (now, size) = (self.clock.elapsed(), (self.size)());
         let offered = self.editor.offered();
         let hint = match offered.is_empty() {
-            true => self.hint.clone(),
+            true => self.hint.clone().or_else(|| self.waiting()),
             false => Some(offered.join("  ")),
         };
         let frame = Frame {
@@ -29,6 +29,12 @@ impl<W: Write> Talk<W> {
             self.has_gap = last.is_empty();
         }
         self.surface.show(&rows, &frame, size);
+    }
+
+    /// What was typed and is not said yet: the turn is about to begin, or a summary is made first.
+    fn waiting(&self) -> Option<String> {
+        let first = self.unheard.front()?;
+        Some(format!("waits to be said: {}", crate::terminal::safe(first).replace('\n', " ")))
     }
 
     pub(super) fn banner(&mut self) {

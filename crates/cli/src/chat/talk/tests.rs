@@ -123,6 +123,23 @@ fn commands_between_turns_change_who_answers() {
 }
 
 #[test]
+fn skills_are_pinned_by_their_name_between_turns() {
+    let (_, log, written) = play(
+        "/skills pin feeding\r/skills UNPIN  feeding\r/skills pin fly\r/skills pin\r/skills fly\rwait\r/skills pin late\r/stop\r\u{4}",
+    );
+    assert_eq!(log, ["pin: feeding", "unpin: feeding", "turn: wait", "stopped", "closed: c1"]);
+    for text in [
+        "feeding is pinned",
+        "feeding is not pinned",
+        "there is no skill \"fly\"",
+        "say /skills, /skills pin NAME or /skills unpin NAME",
+        "not while a turn runs",
+    ] {
+        assert!(written.contains(text), "{text} in {written}");
+    }
+}
+
+#[test]
 fn another_conversation_takes_the_place_of_the_first() {
     let (_, mut log, written) = play("/resume\r/resume c1\r/resume c9\r/new\r\u{4}");
     // The old one is closed beside what goes on.
