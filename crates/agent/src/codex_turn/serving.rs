@@ -43,7 +43,8 @@ impl Serving {
             tracing::debug!(%error, call = %call.call, "a tool call is not ours");
             return;
         }
-        let stop = stop.child_token();
+        let turn = stop;
+        let stop = turn.child_token();
         // A tool does not outlive its turn.
         let _ends_with_us = stop.clone().drop_guard();
         let id = call.call.to_string();
@@ -70,6 +71,11 @@ impl Serving {
                 },
             }
         };
+        if turn.is_cancelled() {
+            // The turn is being ended. Whoever answered its call now would have the model go on with it, and if that is faster
+            // than the end, the turn is completed instead. Nobody waits for us: the daemon gives up who is silent.
+            return;
+        }
         if let Err(error) = self.tasks.finish_call(task, &call.call, result).await {
             hear(Activity::Note(format!("codex does not know what {} said: {error}", wish.tool)));
         }
