@@ -1,8 +1,6 @@
 //! A throw-away world for one test: a scripted model, a Codex home, a workspace, and keepers that never outlive it.
 
 use std::ffi::OsString;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -17,6 +15,7 @@ use tempfile::TempDir;
 use crate::codex::codex_binary;
 
 /// Codex listens after 0.1 s; the tests share two cores with each other.
+use crate::script::write_script;
 const READY_DEADLINE: Duration = Duration::from_secs(60);
 
 pub struct Stage {
@@ -112,8 +111,7 @@ impl Stage {
             self.codex.display(),
         );
         let path = self.folder.path().join("codex-in-namespace");
-        std::fs::write(&path, wrapper)?;
-        std::fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+        write_script(&path, &wrapper, 0o755)?;
         self.keep(self.start_keeper_of(path)?).await
     }
 

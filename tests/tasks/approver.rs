@@ -1,13 +1,11 @@
 //! A program of the operator's decides asks, or leaves them to people.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use ostler_engine::Approver;
 use ostler_model::task::DecidedBy;
 use ostler_model::{Decision, TaskState};
-use ostler_testkit::{Stage, Workshop};
+use ostler_testkit::{Stage, Workshop, write_script};
 use rstest::rstest;
 
 use crate::{LEAVES_A_LINE, PROMPT, command, stage, text, untrusted};
@@ -15,8 +13,7 @@ use crate::{LEAVES_A_LINE, PROMPT, command, stage, text, untrusted};
 async fn shop_with(stage: &Stage, script: &str) -> (Workshop, String) {
     std::fs::create_dir_all(stage.state()).unwrap();
     let program = stage.state().join("approver");
-    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    write_script(&program, &format!("#!/bin/sh\n{script}\n"), 0o755).unwrap();
     let program = program.display().to_string();
     let approver = Approver {
         command: vec![program.clone()],

@@ -1,6 +1,5 @@
 //! However a browser ends, nothing of it stays, and another can be had.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -102,8 +101,8 @@ async fn a_page_that_is_stuck_is_left_behind() {
 async fn one_that_does_not_come_up_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("chromium");
-    std::fs::write(&program, "#!/bin/sh\necho 'No usable sandbox!' >&2\nexit 1\n").unwrap();
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let script = "#!/bin/sh\necho 'No usable sandbox!' >&2\nexit 1\n";
+    ostler_testkit::write_script(&program, script, 0o755).unwrap();
     let inn = Inn::with(PAGES, |browser| browser.program = Some(program)).await;
     let said = inn.failed("browser_navigate", json!({ "url": inn.url("/") })).await;
     assert_eq!(

@@ -1,7 +1,6 @@
 //! The user's service manager: a real one, and a stand-in that writes down what it is told.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::Command;
@@ -112,8 +111,8 @@ fn stand_in(world: &World) -> (UnixListener, impl Fn(&[&str]) -> Command) {
     fs::create_dir(world.path("bin")).unwrap();
     let program = world.path("bin/systemctl");
     let asked = world.path("asked");
-    fs::write(&program, format!("#!/bin/sh\necho \"$@\" >> {}\n", asked.display())).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\necho \"$@\" >> {}\n", asked.display());
+    ostler_testkit::write_script(&program, &script, 0o755).unwrap();
     let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
     let ostler = |arguments: &[&str]| {
         let mut command = world.command(OSTLER);

@@ -1,7 +1,6 @@
 //! What goes wrong says so, and leaves nothing behind.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -145,8 +144,7 @@ fn unknown_and_unclear_ids_have_their_own_exit_codes() {
 
 fn script(world: &World, text: &str) -> PathBuf {
     let path = world.path("program");
-    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    ostler_testkit::write_script(&path, &format!("#!/bin/sh\n{text}\n"), 0o755).unwrap();
     path
 }
 

@@ -1,7 +1,6 @@
 //! The user's service manager: a real one, and ones that fail in their own ways.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
@@ -133,8 +132,7 @@ fn start_with_manager(world: &World, script: &str) -> (UnixListener, Command) {
     let listener = UnixListener::bind(world.path("runtime/systemd/private")).unwrap();
     fs::create_dir(world.path("bin")).unwrap();
     let program = world.path("bin/systemd-run");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    ostler_testkit::write_script(&program, &format!("#!/bin/sh\n{script}\n"), 0o755).unwrap();
     let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
     let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
     command.args(world.start_arguments(NEWEST)).arg("--json");

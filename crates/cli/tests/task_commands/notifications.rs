@@ -1,14 +1,13 @@
 //! Who is told what became of a task: receivers that fail, hang, come late or point elsewhere, and a daemon that is killed.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ostler_scripted_model::Conversation;
-use ostler_testkit::{Does, Receiver};
+use ostler_testkit::{Does, Receiver, write_script};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -136,8 +135,7 @@ fn programs_and_whoever_looks_are_told_and_a_dry_run_tells_nobody() {
     let told = bin.path().join("told.jsonl");
     let script =
         format!("#!/bin/sh\ncat >> {0}; echo >> {0}; env > {0}.env; echo thanks\n", told.display());
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&program, &script, 0o755).unwrap();
     let notify = format!(
         "[notify.prog]\nvia = \"command\"\ncommand = [{program:?}]\n[notify.home]\nvia = \"local\"\ndefault = true\n\
          kinds = [\"finished\"]\n"
