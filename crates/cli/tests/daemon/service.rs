@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::world::{NEWEST, Started, World, is_alive, json_of};
+use crate::world::{MANAGER_PATIENCE, NEWEST, Started, World, is_alive, json_of, wait_within};
 
 const OSTLER: &str = env!("CARGO_BIN_EXE_ostler");
 
@@ -73,7 +73,7 @@ fn a_service_is_restarted_killed_and_removed_and_keepers_live_through_all_of_it(
         .spawn()
         .unwrap();
     // Everything in it has its own deadline, or is a manager that must answer.
-    crate::world::wait_until("the service has lived its life", || {
+    wait_within(MANAGER_PATIENCE, "the service has lived its life", || {
         assert_eq!(shell.try_wait().unwrap(), None, "the shell has failed");
         world.path("done").exists()
     });

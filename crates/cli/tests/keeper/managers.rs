@@ -6,7 +6,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::world::{NEWEST, Started, World, is_alive, json_of, mentions, pids, wait_until};
+use crate::world::{
+    MANAGER_PATIENCE, NEWEST, Started, World, is_alive, json_of, mentions, pids, wait_until,
+    wait_within,
+};
 
 /// Starts a user's service manager, then a keeper from inside a service-like group, and ends that group.
 const WITH_MANAGER: &str = r#"
@@ -47,7 +50,7 @@ fn a_keeper_started_by_a_service_is_not_in_the_service_s_group() {
         .spawn()
         .unwrap();
     let mut started = None;
-    wait_until("the keeper has started", || {
+    wait_within(MANAGER_PATIENCE, "the keeper has started", || {
         assert_eq!(shell.try_wait().unwrap(), None, "the shell has failed");
         let text = fs::read_to_string(world.path("started.json")).unwrap_or_default();
         started = serde_json::from_str(&text).ok();
