@@ -88,11 +88,11 @@ async fn the_supervisor_itself_may_be_killed_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_is_stuck_is_left_behind() {
-    let inn = Inn::with(PAGES, |browser| browser.timeout = Duration::from_secs(8)).await;
+    let inn = Inn::with(PAGES, |browser| browser.timeout = Duration::from_secs(30)).await;
     let seen = inn.said("browser_navigate", json!({ "url": inn.url("/spin") })).await;
     let spin = named(&seen, "- button \"Spin\"");
     let stuck = inn.failed("browser_click", json!({ "ref": spin })).await;
-    assert_eq!(stuck, "the page did not answer within 8 s");
+    assert_eq!(stuck, "the page did not answer within 30 s");
     let again = inn.said("browser_navigate", json!({ "url": inn.url("/") })).await;
     assert!(again.contains("title: Inn\n"), "{again}");
 }

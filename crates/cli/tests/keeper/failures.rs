@@ -71,7 +71,8 @@ async fn a_program_that_never_listens_is_ended_at_the_deadline() {
         purpose: None,
         extra_arguments: Vec::new(),
         open_files: None,
-        ready_deadline: Duration::from_secs(2),
+        // Long enough for the program's first word on a busy machine.
+        ready_deadline: Duration::from_secs(15),
     };
     let error = start(request).await.unwrap_err();
     assert!(
