@@ -11,6 +11,7 @@ use ostler_testkit::{Does, Receiver, write_script};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::self_approval::read_until_there;
 use crate::world::{World, word};
 use crate::{ASKS, LEAVES_A_LINE, PROMPT, command, text};
 
@@ -209,10 +210,10 @@ fn an_agent_names_targets_of_the_configuration_and_no_address() {
     let world = World::with("0.166.0", vec![conversation], allowed);
     fs::write(world.path("inn/ostler-home"), world.path("o").display().to_string()).unwrap();
     let task = done(&world, &["--sandbox", "danger-full-access", "--approval", "never"]);
+    let code = read_until_there(&world, "code", 2);
     let said = fs::read_to_string(world.path("inn/said")).unwrap();
     assert!(said.contains("an agent may not name an address that is told"), "{said}");
     assert!(said.contains("an agent may not do this"), "{said}");
-    let code = fs::read_to_string(world.path("inn/code")).unwrap();
     assert!(code.lines().all(|code| code != "0"), "{code}");
     let list = world.json(&["ls", "--all"]);
     assert_eq!(list["tasks"].as_array().unwrap().len(), 1, "only {task}: {list}");
