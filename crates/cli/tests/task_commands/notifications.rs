@@ -53,10 +53,13 @@ fn done(world: &World, arguments: &[&str]) -> String {
     word(&waited["tasks"][0]["id"])
 }
 
+/// Kills the daemon, and starts another one.
 fn kill_daemon(world: &World) {
-    let status = world.json(&["daemon", "status"]);
-    let pid = status["pid"].as_u64().unwrap().to_string();
+    let killed = world.json(&["daemon", "status"])["pid"].clone();
+    let pid = killed.as_u64().unwrap().to_string();
     assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    let started = world.json(&["daemon", "start"]);
+    assert!(started["did"] == "started" && started["pid"] != killed, "{killed}: {started}");
 }
 
 /// Every file below a folder that has this text in it.
@@ -81,10 +84,8 @@ fn nothing_is_lost_and_nothing_is_doubled_whoever_fails_and_whoever_is_killed() 
     // The second attempt hangs, and in the middle of it the daemon is killed; then in the third.
     receiver.until(2).unwrap();
     kill_daemon(&world);
-    world.run(&["daemon", "start"]);
     receiver.until(3).unwrap();
     kill_daemon(&world);
-    world.run(&["daemon", "start"]);
     let row = until(&world, &task, "sent");
 
     let got = receiver.until(5).unwrap();
@@ -95,7 +96,6 @@ fn nothing_is_lost_and_nothing_is_doubled_whoever_fails_and_whoever_is_killed() 
     // Whoever goes by the name has done it once, and nothing comes after the receipt.
     assert_eq!(row["receipt"]["answer"], "HTTP 200");
     kill_daemon(&world);
-    world.run(&["daemon", "start"]);
     let receipts = world.json(&["receipts", &task]);
     assert_eq!(receipts["notifications"][0], row);
     assert_eq!(receiver.got().len(), 5);
