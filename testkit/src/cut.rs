@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
 use ostler_codex::app_server::AppServer;
 use ostler_codex::driver::{ConnectError, Connection, Connector, hello};
@@ -18,6 +19,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+/// No word of an app-server that lives takes longer, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Gives connections to one app-server, each through a wire that can be tampered with.
 #[derive(Debug)]
 pub struct CutConnector {
@@ -26,6 +30,8 @@ pub struct CutConnector {
     connections: AtomicU32,
     wire: Mutex<Arc<Tampering>>,
     open: watch::Sender<bool>,
+    /// All that the app-server has said, on whichever connection.
+    heard: Arc<watch::Sender<Vec<u8>>>,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +50,7 @@ impl CutConnector {
             connections: AtomicU32::new(0),
             wire: Mutex::default(),
             open: watch::Sender::new(true),
+            heard: Arc::default(),
         })
     }
 
@@ -76,6 +83,14 @@ impl CutConnector {
         self.open.send_replace(true);
     }
 
+    /// Waits until these words of the app-server have come, as they stand on the wire.
+    pub async fn until_heard(&self, words: &str) -> Result<()> {
+        let mut heard = self.heard.subscribe();
+        let holds = |heard: &Vec<u8>| heard.windows(words.len()).any(|it| it == words.as_bytes());
+        tokio::time::timeout(PATIENCE, heard.wait_for(holds)).await.context(words.to_owned())??;
+        Ok(())
+    }
+
     fn wire(&self) -> Arc<Tampering> {
         self.wire.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -88,14 +103,17 @@ impl CutConnector {
         let wire = Arc::new(Tampering::default());
         *self.wire.lock().unwrap_or_else(PoisonError::into_inner) = wire.clone();
         let server = UnixStream::connect(&self.socket).await?;
+        let heard = self.heard.clone();
         tokio::spawn(async move {
             let Ok((client, _)) = listener.accept().await else { return };
             let (from_client, to_client) = client.into_split();
             let (from_server, to_server) = server.into_split();
             tokio::select! {
                 () = wire.cut.cancelled() => {}
-                () = pump(from_client, to_server, &wire.mute) => {}
-                () = pump(from_server, to_client, &wire.deaf) => {}
+                () = pump(from_client, to_server, &wire.mute, |_| {}) => {}
+                () = pump(from_server, to_client, &wire.deaf, |piece| {
+                    heard.send_modify(|heard| heard.extend_from_slice(piece));
+                }) => {}
             }
         });
         let transport = UnixSocket::connect(&path).await?;
@@ -116,7 +134,12 @@ impl Connector for CutConnector {
 }
 
 /// Passes bytes on until one side ends; while the flag is up they vanish.
-async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, vanish: &AtomicBool) {
+async fn pump(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    vanish: &AtomicBool,
+    passed: impl Fn(&[u8]),
+) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = from.read(&mut bytes).await {
         if vanish.load(Ordering::SeqCst) {
@@ -126,5 +149,6 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, vanish: &AtomicBo
         if to.write_all(piece).await.is_err() {
             return;
         }
+        passed(piece);
     }
 }

@@ -1,23 +1,27 @@
 //! A throw-away world for one test: a scripted model, a Codex home, a workspace, and keepers that never outlive it.
 
 use std::ffi::OsString;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use ostler_codex::bare_client::Client;
 use ostler_codex::keeper::environment::EnvironmentRule;
 use ostler_codex::keeper::{self, Found, StartKeeper};
+use ostler_codex::rollout;
+use ostler_model::ThreadId;
 use ostler_scripted_model::{ProviderLimits, Script, ScriptedModel};
 use tempfile::TempDir;
 
 use crate::codex::codex_binary;
+use crate::script::write_script;
 
 /// Codex listens after 0.1 s; the tests share two cores with each other.
 const READY_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Codex writes within milliseconds; a busy machine may take its time.
+const FILE_DEADLINE: Duration = Duration::from_secs(60);
 
 pub struct Stage {
     /// Holds the Codex home and the workspace. Not below `/tmp`: Codex warns there, and its sandbox may write there.
@@ -117,8 +121,7 @@ impl Stage {
             program.display(),
         );
         let path = self.folder.path().join("program-in-namespace");
-        std::fs::write(&path, wrapper)?;
-        std::fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+        write_script(&path, &wrapper, 0o755)?;
         Ok(path)
     }
 
@@ -126,6 +129,33 @@ impl Stage {
     pub fn lines(&self, name: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.workspace().join(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits until Codex's own file of a thread is as the test needs it, and gives its path. Codex's word comes before its file
+    /// (decision 0010).
+    pub async fn until_file(
+        &self,
+        thread: &ThreadId,
+        is_so: impl Fn(&str) -> bool,
+    ) -> Result<PathBuf> {
+        let deadline = Instant::now() + FILE_DEADLINE;
+        loop {
+            let file = rollout::find(&self.codex_home(), thread);
+            let text = file.as_ref().ok().and_then(|file| std::fs::read_to_string(file).ok());
+            match (file, text) {
+                (Ok(file), Some(text)) if is_so(&text) => return Ok(file),
+                (file, text) => {
+                    ensure!(Instant::now() < deadline, "waited in vain: {file:?} has {text:?}");
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// The same until it holds these words for the model, from which on an app-server may die without losing them.
+    pub async fn until_held(&self, thread: &ThreadId, words: &str) -> Result<PathBuf> {
+        let is_held = |line: &str| line.contains("\"response_item\"") && line.contains(words);
+        self.until_file(thread, |text| text.lines().any(is_held)).await
     }
 
     /// How an app-server of this world is started.

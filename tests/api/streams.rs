@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use ostler_scripted_model::{Answer, Call, Pace};
+use ostler_scripted_model::{Answer, Call, Fault, Pace};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -210,7 +210,9 @@ fn whoever_comes_in_mid_turn_sees_text_that_grows_beside_the_open_ask(
 #[test]
 fn text_that_grows_is_whole_for_everybody_who_comes_in_between() {
     let pace = Some(Pace { between_deltas_ms: 7, ..Pace::default() });
-    let answer = Answer { deltas: 300, pace, ..Answer::default() };
+    // The model rests in the middle until everybody is there.
+    let fault = Some(Fault::Hang { after: 150, for_ms: Some(20_000) });
+    let answer = Answer { deltas: 300, pace, fault, ..Answer::default() };
     let world = world(NEWEST, vec![answer]);
     let task = world.json(&["start", PROMPT])["task"]["id"].as_str().unwrap().to_owned();
     let caller = Caller::of(&world);

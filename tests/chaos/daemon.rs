@@ -11,6 +11,7 @@ use ostler_server::client::{Client, ClientError, ClientSettings, Versions};
 use ostler_testkit::Stage;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 enum Disk {
@@ -28,6 +29,8 @@ pub(crate) struct Daemon {
     disk: Disk,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     process: Mutex<Option<Child>>,
+    /// How many were killed, and how far people have come.
+    pub(crate) progress: watch::Sender<(usize, usize)>,
 }
 
 impl Daemon {
@@ -55,6 +58,7 @@ impl Daemon {
             disk: Disk::Large,
             environment: stage.start_keeper().unwrap().environment,
             process: Mutex::new(None),
+            progress: watch::Sender::default(),
         }
     }
 

@@ -23,11 +23,16 @@ impl<'a> Killer<'a> {
     pub(crate) async fn work(&mut self) {
         while self.killed.iter().sum::<u64>() < self.kills {
             sleep(Duration::from_millis(100 + self.random.below(900))).await;
+            let before = self.killed;
             match self.random.below(3) {
                 0 => self.kill_daemon().await,
                 1 => self.kill_below(1),
                 _ => self.kill_below(2),
             }
+            self.daemon.progress.send_if_modified(|(killed, _)| {
+                *killed += usize::from(before != self.killed);
+                before != self.killed
+            });
         }
     }
 

@@ -28,8 +28,11 @@ use people::People;
 use random::Random;
 use role::conversation;
 
-/// The whole of it takes about a minute on two quiet cores.
-const DEADLINE: Duration = Duration::from_secs(600);
+/// The same for everybody, so that whoever changes something else has the storm of the day before. `scripts/chaos` has others.
+const SEED: u64 = 20_261_118;
+
+/// Of one step: somebody is killed, or a task goes on. The whole of it takes about a minute on two quiet cores.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -40,13 +43,19 @@ fn name(task: u64) -> String {
     format!("horse-{task:03}")
 }
 
+/// Ends when nothing has happened for too long.
+async fn standstill(daemon: &Daemon) {
+    let mut progress = daemon.progress.subscribe();
+    while let Ok(Ok(())) = timeout(DEADLINE, progress.changed()).await {}
+}
+
 /// Thirty tasks on real Codex, which are answered, refused, steered, stopped and given more, while the daemon, keepers and
 /// app-servers are killed at random.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_anything_is_killed() {
     let tasks = number("OSTLER_CHAOS_TASKS", 30);
     let kills = number("OSTLER_CHAOS_KILLS", 40);
-    let seed = number("OSTLER_CHAOS_SEED", Random::seed());
+    let seed = number("OSTLER_CHAOS_SEED", SEED);
     let version = std::env::var("OSTLER_CHAOS_CODEX").unwrap_or_else(|_| "0.166.0".to_owned());
     println!("{tasks} tasks, {kills} kills, Codex {version}; again with OSTLER_CHAOS_SEED={seed}");
 
@@ -65,11 +74,14 @@ async fn nothing_is_lost_when_anything_is_killed() {
     let mut people = People::new(&daemon, &stage, tasks);
     let mut killer = Killer::new(&daemon, Random::new(seed), kills);
     let all = async { tokio::join!(people.work(), killer.work()) };
-    let finished = timeout(DEADLINE, all).await;
-    if finished.is_err() {
+    let has_finished = tokio::select! {
+        _ = all => true,
+        () = standstill(&daemon) => false,
+    };
+    if !has_finished {
         daemon.describe().await;
     }
-    assert!(finished.is_ok(), "not all tasks came to their end; seed {seed}");
+    assert!(has_finished, "not all tasks came to their end; seed {seed}");
     println!("killed: {}", killer.summary());
 
     check::tasks(&daemon, &stage, &people).await;

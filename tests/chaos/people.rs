@@ -68,6 +68,11 @@ impl<'a> People<'a> {
     /// were anything to steer.
     async fn want_more(&mut self) -> Result<(), ClientError> {
         let tasks = self.tasks().await?;
+        let over = tasks.iter().filter(|task| task.state.is_over()).count();
+        let come = self.started.len() + self.intended.len() + over;
+        self.daemon
+            .progress
+            .send_if_modified(|(_, before)| std::mem::replace(before, come) != come);
         for (number, task) in &self.started {
             let role = Role::of(*number);
             let Some(found) = tasks.iter().find(|found| found.id == *task) else { continue };

@@ -1,18 +1,11 @@
 //! Numbers that can be had again.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 /// SplitMix64: small, and good enough to choose whom to kill.
 pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
-    }
-
-    pub(crate) fn seed() -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        since.subsec_nanos().into()
     }
 
     pub(crate) fn below(&mut self, end: u64) -> u64 {

@@ -33,9 +33,10 @@ pub(crate) fn call(tool: &str, arguments: Value) -> Answer {
     Answer { calls: vec![Call::function(tool, arguments)], ..Answer::default() }
 }
 
-/// The tool by which Codex runs commands.
+/// The tool by which Codex runs commands. It waits as long as it ever does, for on a busy machine a command outlasts what it waits by
+/// itself.
 pub(crate) fn exec(command: &str) -> Answer {
-    call("exec_command", json!({ "cmd": command }))
+    call("exec_command", json!({ "cmd": command, "yield_time_ms": 30_000 }))
 }
 
 pub(crate) fn conversation(prompt: &str, answers: Vec<Answer>) -> Conversation {

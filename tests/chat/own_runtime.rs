@@ -1,13 +1,13 @@
 //! Turns on the host's own loop.
 
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::time::Duration;
 
-use ostler_scripted_model::{Answer, Cut, Fault, FirstFrame, Pace, Plays};
+use ostler_scripted_model::{Answer, Cut, Fault, FirstFrame, Plays};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::{KEY, Plan, World, outcome};
+use crate::world::{KEY, Plan, World};
 use crate::{call, conversation, said, text, users};
 
 #[test]
@@ -76,23 +76,21 @@ fn a_conversation_goes_on_in_another_process() {
 #[test]
 fn an_interrupt_ends_the_turn_with_what_there_is() {
     let slow = Answer {
-        text: Some("One two three four five six.".to_owned()),
-        pace: Some(Pace { between_deltas_ms: 400, ..Pace::default() }),
-        ..Answer::default()
+        fault: Some(Fault::Hang { after: 3, for_ms: None }),
+        ..text("One two three four five six.")
     };
     let host = vec![conversation("again", vec![text("Done.")]), conversation("count", vec![slow])];
     let world = World::new(Plan { host, ..Plan::default() });
-    let mut command = world.command(&["chat", "-q", "count", "--json"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    world.wait_for_host(1);
-    // Some of the text is on its way.
-    std::thread::sleep(Duration::from_millis(900));
+    let mut command = world.command(&["chat", "-q", "count", "--json", "--stream"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    // Some of the text has come.
+    assert!(lines.any(|line| line["event"] == "text"));
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-
-    let found = outcome(&output);
-    assert_eq!(output.status.code(), Some(7));
+    let found = lines.last().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(7));
     assert_eq!((&found["interrupted"], &found["partial"]), (&json!(true), &json!(true)), "{found}");
     assert_eq!(found["completed"], false);
     let next = world.ask("again", &["--resume", "last"]);

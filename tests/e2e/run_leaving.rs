@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use ostler_scripted_model::{Answer, Plays};
 use ostler_testkit::Terminal;
 use rstest::rstest;
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,8 +17,11 @@ use crate::{LEAVES_A_LINE, PROMPT, command, text};
 const CTRL_C: &str = "\u{3}";
 const CTRL_BACKSLASH: &str = "\u{1c}";
 
-/// A command that says when it runs, and goes on when it is told to.
-const WAITS: &str = "sh -c 'echo began > began.log; while ! test -e go; do sleep 0.05; done; echo ended > ended.log'";
+/// A command that says when it runs, and goes on when it is told to. The model waits for its end, also if Codex does not.
+fn waits() -> Answer {
+    let line = "sh -c 'echo began > began.log; while ! test -e go; do sleep 0.05; done; echo ended > ended.log; echo it went on'";
+    Answer { plays: Plays::Until("it went on".to_owned()), ..command(line) }
+}
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -43,7 +47,7 @@ fn codex_of(machine: &Machine) -> Pid {
 
 #[rstest]
 fn ctrl_c_interrupts_the_turn(#[values("0.130.0", "0.142.5", "0.166.0")] version: &str) {
-    let machine = Machine::new(version, vec![command(WAITS), text("Never said.")]);
+    let machine = Machine::new(version, vec![waits(), text("Never said.")]);
     let mut terminal = at_work(&machine);
 
     terminal.type_in(CTRL_C).unwrap();
@@ -58,7 +62,7 @@ fn ctrl_c_interrupts_the_turn(#[values("0.130.0", "0.142.5", "0.166.0")] version
 
 #[rstest]
 fn a_polite_kill_interrupts_the_turn(#[values("0.130.0", "0.166.0")] version: &str) {
-    let machine = Machine::new(version, vec![command(WAITS), text("Never said.")]);
+    let machine = Machine::new(version, vec![waits(), text("Never said.")]);
     let mut started = machine.ostler(&["run", "--sandbox", "danger-full-access", PROMPT]);
     let mut run = started.stdout(std::process::Stdio::piped()).spawn().unwrap();
     wait_until("the command", || machine.lines("began.log") == 1);
@@ -72,7 +76,7 @@ fn a_polite_kill_interrupts_the_turn(#[values("0.130.0", "0.166.0")] version: &s
 /// A Codex that does not obey the first.
 #[rstest]
 fn a_second_ctrl_c_leaves(#[values("0.130.0", "0.166.0")] version: &str) {
-    let machine = Machine::new(version, vec![command(WAITS), text("Never said.")]);
+    let machine = Machine::new(version, vec![waits(), text("Never said.")]);
     let mut terminal = at_work(&machine);
     let codex = codex_of(&machine);
     kill_process(codex, Signal::STOP).unwrap();
@@ -94,7 +98,7 @@ fn a_second_ctrl_c_leaves(#[values("0.130.0", "0.166.0")] version: &str) {
 fn a_turn_that_was_left_goes_on_and_is_joined(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
 ) {
-    let machine = Machine::new(version, vec![command(WAITS), text("All done.")]);
+    let machine = Machine::new(version, vec![waits(), text("All done.")]);
     let mut terminal = at_work(&machine);
 
     terminal.type_in(CTRL_BACKSLASH).unwrap();

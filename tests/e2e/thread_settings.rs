@@ -118,7 +118,8 @@ async fn every_setting_arrives(#[values("0.130.0", "0.142.5", "0.166.0")] versio
             "oats".into(),
         ],
         env: BTreeMap::from([("KEY".into(), "value".into())]),
-        startup_timeout: Some(Duration::from_secs(1)),
+        // It never answers, but it must have come to write its note.
+        startup_timeout: Some(Duration::from_secs(15)),
         tool_timeout: Some(Duration::from_secs(5)),
         ..McpServer::default()
     };
@@ -162,7 +163,7 @@ async fn every_setting_arrives(#[values("0.130.0", "0.142.5", "0.166.0")] versio
         .until("the end of the MCP server's time", |notification| {
             matches!(notification, Notification::McpServerStatusUpdated(update)
                 if update.status == Some(McpServerState::Failed)
-                    && update.error.as_ref().is_some_and(|error| error.contains("timed out after 1 seconds")))
+                    && update.error.as_ref().is_some_and(|error| error.contains("timed out after 15 seconds")))
         })
         .await
         .unwrap();
@@ -216,8 +217,9 @@ async fn the_sandbox_is_as_wide_as_asked(#[values("0.130.0", "0.142.5", "0.166.0
         exclude_slash_tmp: false,
     };
     let external = SandboxPolicy::ExternalSandbox { network_access: true };
-    // In a checkout below /tmp everything of this world is there.
-    let plain_doors = match hay.starts_with("/tmp") {
+    // In a checkout below /tmp everything of this world is there; Codex's own memories are once Codex has made a folder for them.
+    let is_below_tmp = hay.starts_with("/tmp");
+    let plain_doors = match is_below_tmp {
         true => vec!["+inside", "+hay", "+tmp"],
         false => vec!["+inside", "+tmp"],
     };
@@ -229,7 +231,9 @@ async fn the_sandbox_is_as_wide_as_asked(#[values("0.130.0", "0.142.5", "0.166.0
     ];
     for (sandbox, expected) in cases {
         let settings = ThreadSettings { sandbox: sandbox.clone(), ..quiet(&stage) };
-        assert_eq!(doors(&mut client, &stage, &settings).await, expected, "{sandbox:?}");
+        let mut open = doors(&mut client, &stage, &settings).await;
+        open.retain(|door| !(is_below_tmp && expected.contains(&"+tmp") && door == "+memories"));
+        assert_eq!(open, expected, "{sandbox:?}");
     }
     for sandbox in [SandboxPolicy::DangerFullAccess, external] {
         let settings = ThreadSettings { sandbox: sandbox.clone(), ..quiet(&stage) };

@@ -32,6 +32,9 @@ use ostler_testkit::{Driven, DrivenThread, KeptCodex, Stage};
 use crate::text;
 pub(crate) use crate::thread::workspace_write;
 
+/// Within this an interrupt is done, however busy the machine; that nothing had to be given up for it says `retire`.
+const INTERRUPTED_WITHIN: Duration = Duration::from_secs(60);
+
 /// A driven app-server with a model that knows these conversations.
 struct Scene {
     driven: Driven,

@@ -1,6 +1,6 @@
 //! Other programs run Codex here, by stdin and stdout and over HTTP, in both ways in which MCP clients begin.
 
-use ostler_scripted_model::Answer;
+use ostler_scripted_model::{Answer, Plays};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn by(world: &World, way: &str, scopes: &[&str]) -> Vec<(&'static str, String)> 
 }
 
 /// Runs until the file `go` is there.
-const UNTIL_GO: &str = "sh -c 'touch begun; until [ -e go ]; do sleep 0.05; done'";
+const UNTIL_GO: &str = "sh -c 'touch begun; until [ -e go ]; do sleep 0.05; done; echo it went on'";
 const FOR_LONG: &str = "sh -c 'touch begun-again; until [ -e never ]; do sleep 0.05; done'";
 
 #[rstest]
@@ -38,7 +38,10 @@ fn start_status_steer_interrupt(
     #[values("stdio", "http")] way: &str,
     #[values("initialize", "discover")] era: &str,
 ) {
-    let world = world(vec![command(UNTIL_GO), command(FOR_LONG), text("Done.")], "");
+    // Both last also if Codex stops waiting for them.
+    let until_go = Answer { plays: Plays::Until("it went on".to_owned()), ..command(UNTIL_GO) };
+    let for_long = Answer { plays: Plays::Forever, ..command(FOR_LONG) };
+    let world = world(vec![until_go, for_long], "");
     let told = story(&world, ["steering", way, era, "mcp-test"], &by(&world, way, &["operate"]));
 
     let read = [true, false, false].map(Value::from).to_vec();

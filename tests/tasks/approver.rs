@@ -1,28 +1,25 @@
 //! A program of the operator's decides asks, or leaves them to people.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use ostler_engine::Approver;
 use ostler_model::task::DecidedBy;
 use ostler_model::{Decision, TaskState};
-use ostler_testkit::{Stage, Workshop};
+use ostler_testkit::{Stage, Workshop, write_script};
 use rstest::rstest;
 
 use crate::{LEAVES_A_LINE, PROMPT, command, stage, text, untrusted};
 
-async fn shop_with(stage: &Stage, script: &str) -> (Workshop, String) {
+/// For a program that comes to its end.
+const IN_TIME: Duration = Duration::from_secs(20);
+
+async fn shop_with(stage: &Stage, script: &str, timeout: Duration) -> (Workshop, String) {
     std::fs::create_dir_all(stage.state()).unwrap();
     let program = stage.state().join("approver");
-    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    write_script(&program, &format!("#!/bin/sh\n{script}\n"), 0o755).unwrap();
     let program = program.display().to_string();
-    let approver = Approver {
-        command: vec![program.clone()],
-        timeout: Duration::from_secs(2),
-        kinds: vec!["command".to_owned()],
-    };
+    let approver =
+        Approver { command: vec![program.clone()], timeout, kinds: vec!["command".to_owned()] };
     let shop = Workshop::open_with(stage, |settings| settings.approver = Some(approver)).await;
     (shop.unwrap(), program)
 }
@@ -40,7 +37,7 @@ async fn it_decides(
     #[case] expected: Decision,
 ) {
     let stage = stage(version, vec![command(LEAVES_A_LINE), text("Done."), text("Done.")]);
-    let (shop, program) = shop_with(&stage, script).await;
+    let (shop, program) = shop_with(&stage, script, IN_TIME).await;
     let task = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
     shop.until(&task, TaskState::Completed).await.unwrap();
 
@@ -55,16 +52,16 @@ async fn it_decides(
 }
 
 #[rstest]
-#[case::garbage("echo yes please")]
-#[case::silence("true")]
-#[case::failure(r#"echo '{"decision":"once"}'; exit 3"#)]
-#[case::no_end("exec sleep 60")]
-#[case::leaves_it_to_people(r#"echo '{"decision":"ask"}'"#)]
-#[case::more_than_is_offered(r#"echo '{"decision":"always"}'"#)]
+#[case::garbage("echo yes please", IN_TIME)]
+#[case::silence("true", IN_TIME)]
+#[case::failure(r#"echo '{"decision":"once"}'; exit 3"#, IN_TIME)]
+#[case::no_end("exec sleep 60", Duration::from_secs(2))]
+#[case::leaves_it_to_people(r#"echo '{"decision":"ask"}'"#, IN_TIME)]
+#[case::more_than_is_offered(r#"echo '{"decision":"always"}'"#, IN_TIME)]
 #[tokio::test]
-async fn people_decide_what_it_does_not(#[case] script: &str) {
+async fn people_decide_what_it_does_not(#[case] script: &str, #[case] timeout: Duration) {
     let stage = stage("0.166.0", vec![command(LEAVES_A_LINE), text("Done.")]);
-    let (shop, _) = shop_with(&stage, script).await;
+    let (shop, _) = shop_with(&stage, script, timeout).await;
     let task = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
     let ask = shop.ask(&task).await.unwrap();
     // Also while the program still thinks: whoever is first decides.

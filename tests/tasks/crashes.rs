@@ -33,8 +33,9 @@ async fn killed(shop: &Workshop, stage: &Stage, on_crash: OnCrash) -> ostler_mod
     stage.model().hold_answers();
     let policy = |settings: &mut TaskSettings| settings.on_crash = on_crash;
     let task = shop.start_with(stage, PROMPT, policy).await.unwrap();
-    shop.until(&task, TaskState::Working).await.unwrap();
+    let working = shop.until(&task, TaskState::Working).await.unwrap();
     shop.until_requests(stage, 1).await.unwrap();
+    stage.until_held(&working.thread.unwrap(), PROMPT).await.unwrap();
     shop.kill_codex(stage, &task).await.unwrap();
     shop.until_that(&task, |task| task.state != TaskState::Working).await.unwrap();
     stage.model().release_answers();
@@ -109,6 +110,7 @@ async fn our_process_and_the_app_server_are_gone_at_once() {
     shop.until(&task, TaskState::Working).await.unwrap();
     let queued = shop.send(&task, NEXT, IfBusy::Queue).await.unwrap();
     let gone = shop.task(&task).await.unwrap();
+    stage.until_held(gone.thread.as_ref().unwrap(), PROMPT).await.unwrap();
     shop.close().await.unwrap();
     kill_keeper(&stage, gone.keeper.as_deref().unwrap());
     stage.model().release_answers();
@@ -136,10 +138,9 @@ async fn a_prompt_that_codex_took_and_lost_is_given_again(
     let task = shop.start(&stage, PROMPT).await.unwrap();
     shop.until_requests(&stage, 1).await.unwrap();
     let gone = shop.until(&task, TaskState::Working).await.unwrap();
+    let file = stage.until_held(&gone.thread.unwrap(), PROMPT).await.unwrap();
     shop.close().await.unwrap();
     kill_keeper(&stage, gone.keeper.as_deref().unwrap());
-    let thread = gone.thread.unwrap();
-    let file = ostler_codex::rollout::find(&stage.codex_home(), &thread).unwrap();
     let lines = std::fs::read_to_string(&file).unwrap();
     let kept: String =
         lines.lines().take_while(|line| !line.contains(PROMPT)).flat_map(|it| [it, "\n"]).collect();
@@ -190,7 +191,12 @@ async fn an_input_that_is_more_than_words_is_not_given_twice(
     let input = Input::message(parts);
     shop.engine.send(&task, input, IfBusy::Queue, "test", None).await.unwrap();
     shop.until_requests(&stage, 2).await.unwrap();
-    shop.until(&task, TaskState::Working).await.unwrap();
+    let working = shop.until(&task, TaskState::Working).await.unwrap();
+    // What clients are told comes last into the file, and once for each prompt, in the words of its version.
+    let both = |text: &str| {
+        ["\"user_message\"", "\"UserMessage\""].iter().any(|it| text.matches(it).count() == 2)
+    };
+    stage.until_file(&working.thread.unwrap(), both).await.unwrap();
     shop.kill_codex(&stage, &task).await.unwrap();
     shop.until_that(&task, |task| task.state != TaskState::Working).await.unwrap();
     stage.model().release_answers();

@@ -1,7 +1,5 @@
 //! Questions of a host agent's own tools: the same rules, program and people decide them, and no task is behind them.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use ostler_engine::{Answer, AnswerError, Approver, HostAsk, Reach, Refusal, Remembering};
@@ -9,7 +7,7 @@ use ostler_model::ask::{Ask, AskKind, CommandAsk};
 use ostler_model::task::{AskClosed, AskRecord, AskState, DecidedBy};
 use ostler_model::thread::Withdrawal;
 use ostler_model::{AskId, Decision};
-use ostler_testkit::{Stage, Workshop};
+use ostler_testkit::{Stage, Workshop, write_script};
 
 use crate::{stage, text};
 
@@ -191,7 +189,6 @@ async fn what_nobody_could_answer_is_not_asked() {
 
 fn approver(stage: &Stage, script: &str) -> String {
     let program = stage.state().join("approver");
-    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    write_script(&program, &format!("#!/bin/sh\n{script}\n"), 0o755).unwrap();
     program.display().to_string()
 }

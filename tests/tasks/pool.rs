@@ -318,15 +318,17 @@ async fn an_app_server_that_hangs_keeps_only_its_own_tasks_waiting() {
     shop.close().await.unwrap();
     signal(codex_pid(&stage, &keeper), Signal::STOP);
 
-    let soon = |settings: &mut EngineSettings| {
-        settings.pool.waits.adoption = Duration::from_secs(6);
+    let waits = |adoption: Duration| {
+        move |settings: &mut EngineSettings| settings.pool.waits.adoption = adoption
     };
-    let shop = Workshop::open_with(&stage, soon).await.unwrap();
+    let shop = Workshop::open_with(&stage, waits(Duration::from_mins(10))).await.unwrap();
     let isolated = |settings: &mut TaskSettings| settings.isolate = true;
     let other = shop.start_with(&stage, SECOND, isolated).await.unwrap();
     shop.until(&other, TaskState::Completed).await.unwrap();
     let hangs = |found: &Found| found.id().as_str() == keeper;
     assert!(found(&stage).iter().any(hangs), "the other task did not wait for the hanging one");
+    shop.close().await.unwrap();
+    let shop = Workshop::open_with(&stage, waits(Duration::from_secs(1))).await.unwrap();
     until("it is ended", async || !found(&stage).iter().any(hangs)).await;
     // The turn was lost with it; Codex is told, asks again, and gets its answer in a fresh app-server.
     let ended = async || {

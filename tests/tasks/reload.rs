@@ -4,12 +4,16 @@ use ostler_engine::Allowed;
 use ostler_model::TaskState;
 use ostler_model::policy::{Effect, HostPattern, Matcher, Rule, Scope};
 use ostler_model::task::SandboxMode;
+use ostler_scripted_model::{Answer, Plays};
 use ostler_testkit::Workshop;
 
 use crate::{PROMPT, command, stage_of, text};
 
-/// It works until there is a file `go`.
-const WAITS: &str = "sh -c 'until [ -e go ]; do sleep 0.05; done'";
+/// It works until there is a file `go`, also if Codex stops waiting for its command before that.
+fn waits() -> Answer {
+    let waits = command("sh -c 'until [ -e go ]; do sleep 0.05; done; echo it went on'");
+    Answer { plays: Plays::Until("it went on".to_owned()), ..waits }
+}
 
 fn rule(id: &str, host: &str) -> Rule {
     Rule {
@@ -31,7 +35,7 @@ fn hosts(shop: &Workshop) -> Vec<String> {
 
 #[tokio::test]
 async fn more_room_is_used_at_once_and_rules_of_people_stay() {
-    let waits = vec![command(WAITS), text("Done.")];
+    let waits = vec![waits(), text("Done.")];
     let stage = stage_of("0.166.0", vec![(PROMPT, waits), ("second", vec![text("Done.")])]);
     let shop = Workshop::open_with(&stage, |settings| {
         settings.running = 1;

@@ -8,13 +8,13 @@ import { after, afterEach, before, test } from 'node:test';
 import { stage } from './stage.mjs';
 
 const ITEMS = 10_000;
-/** What is to be seen on loopback, and a machine that other programs keep busy has several tries. */
-const FIRST_PAINT_MS = 1000;
+/** The work that it takes until something is to be seen, which is the same on a machine that other programs keep busy. */
+const FIRST_PAINT_WORK_MS = 500;
 const TRIES = 5;
 /** Those of a screen and of what is kept ready above and below it; all items at once would be some hundred thousand. */
 const MOST_NODES = 1500;
-/** What can be seen to stutter. */
-const SLOW_FRAME_MS = 100;
+/** The work for one frame with which scrolling can be seen to stutter. */
+const SLOW_FRAME_WORK_MS = 50;
 
 let world;
 let folder;
@@ -42,25 +42,38 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** The time that the page's own thread has been at work since, in milliseconds; not the time that it waited for a core. */
+async function work(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const spent = async () => (await session.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration').value;
+  const before = await spent();
+  return async () => 1000 * ((await spent()) - before);
+}
+
 const median = (numbers) => numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)];
 
 test('the first paint on loopback', async (context) => {
   const page = await world.tab();
-  const paints = [];
+  const [paints, works] = [[], []];
   for (let number = 0; number < TRIES; number += 1) {
     const fresh = await world.beside(page);
+    const spent = await work(fresh);
+    await fresh.reload();
     await fresh.getByRole('link', { name: /Board/ }).first().waitFor();
     const painted = await fresh.waitForFunction(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
     const paint = await painted.jsonValue();
     paints.push(Math.round(paint));
+    works.push(Math.round(await spent()));
     await fresh.close();
   }
-  context.diagnostic(`first paint: ${paints.join(', ')} ms; ${Math.min(...paints)} at best of ${FIRST_PAINT_MS}`);
-  assert.ok(Math.min(...paints) < FIRST_PAINT_MS, `${paints}`);
+  context.diagnostic(`first paint: ${paints.join(', ')} ms; work for it ${works.join(', ')} ms of ${FIRST_PAINT_WORK_MS}`);
+  assert.ok(works.every((work) => work > 0), `${works}`);
+  assert.ok(median(works) < FIRST_PAINT_WORK_MS, `${works}`);
   await page.context().close();
 });
 
-test('a task of ten thousand items is scrolled, and few of them are in the page', { timeout: 120_000 }, async (context) => {
+test('a task of ten thousand items is scrolled, and few of them are in the page', { timeout: 300_000 }, async (context) => {
   const page = await world.tab();
   const begin = Date.now();
   await page.goto(`${world.base}/#/tasks/${task}`);
@@ -68,6 +81,7 @@ test('a task of ten thousand items is scrolled, and few of them are in the page'
   const opened = Date.now() - begin;
   // From its end to its start and back, as fast as a hand on a wheel; each frame's time, and how much there is to draw.
   const list = page.getByLabel('Conversation', { exact: true });
+  const spent = await work(page);
   const seen = await list.evaluate(async (list) => {
     const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
     const [times, nodes, numbers] = [[], [], new Set()];
@@ -82,13 +96,14 @@ test('a task of ten thousand items is scrolled, and few of them are in the page'
     }
     return { times, nodes: Math.max(...nodes), numbers: numbers.size, height };
   });
+  const perFrame = (await spent()) / (2 * seen.times.length);
   const sorted = seen.times.toSorted((one, other) => one - other);
   const p95 = sorted[Math.floor(sorted.length * 0.95)];
-  context.diagnostic(`opened in ${opened} ms; a frame while scrolling ${median(sorted).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms of ${SLOW_FRAME_MS}; at most ${seen.nodes} nodes of ${MOST_NODES}, ${seen.height} px high`);
+  context.diagnostic(`opened in ${opened} ms; a frame while scrolling ${median(sorted).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, work for it ${perFrame.toFixed(1)} ms of ${SLOW_FRAME_WORK_MS}; at most ${seen.nodes} nodes of ${MOST_NODES}, ${seen.height} px high`);
   assert.ok(seen.height > ITEMS * 20, 'the list is as high as all of them');
   assert.ok(seen.numbers > 1000, `only ${seen.numbers} items were seen on the way`);
   assert.ok(seen.nodes < MOST_NODES, `${seen.nodes} nodes`);
-  assert.ok(median(sorted) < SLOW_FRAME_MS, `${median(sorted)} ms`);
+  assert.ok(perFrame > 0 && perFrame < SLOW_FRAME_WORK_MS, `${perFrame} ms`);
   // Both ends are there.
   await list.evaluate((list) => (list.scrollTop = 0));
   await page.getByText('Item 0:').waitFor();

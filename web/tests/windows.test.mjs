@@ -74,7 +74,7 @@ test('a button works in the last of many windows', async () => {
   for (const id of ids.slice(1)) pages.push(await world.beside(first, `${world.base}/#/tasks/${id}`));
   for (const page of pages) await asked(page).waitFor();
   for (const page of pages.toReversed()) {
-    const answered = page.waitForResponse((response) => response.url().endsWith('/answer'), { timeout: 10_000 });
+    const answered = page.waitForResponse((response) => response.url().endsWith('/answer'));
     await allow(page).click();
     assert.equal((await answered).status(), 200);
   }

@@ -15,9 +15,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::failure::{Exit, Failure};
 
-/// A start takes 0.1 s and up to seconds on a busy machine. One that was dropped in the middle could leave a keeper
-/// that is not yet in its own record; after this long it surely is.
-const START_PATIENCE: Duration = Duration::from_secs(5);
+/// Behind the deadline by which Codex must listen, for ending what did not come up. A start that was dropped in the middle could leave
+/// a keeper that is not yet in its own record; after this long it surely is.
+const START_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The driver ends when its connection is closed, which takes milliseconds.
 const DRIVER_PATIENCE: Duration = Duration::from_secs(5);
@@ -103,7 +103,7 @@ impl Kept {
     pub(crate) async fn end(&mut self, remains: Remains) -> Result<(), Failure> {
         self.leave().await;
         if let Some(starting) = self.starting.take() {
-            match timeout(START_PATIENCE, starting).await {
+            match timeout(self.start.ready_deadline + START_PATIENCE, starting).await {
                 Ok(Ok(Ok(record))) => self.keeper = Some(record.id),
                 Ok(_) => {}
                 Err(_) => tracing::debug!("the keeper's start was given up"),

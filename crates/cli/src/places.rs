@@ -83,6 +83,11 @@ impl Places {
         self.state.join("daemon.lock")
     }
 
+    /// Held by whoever replaces that daemon, from before its end until the next one answers.
+    pub(crate) fn replacing_lock(&self) -> PathBuf {
+        self.state.join("replacing.lock")
+    }
+
     /// The folder that holds one sub-folder per task, with the files that it was given.
     pub(crate) fn files(&self) -> PathBuf {
         self.state.join("files")

@@ -16,8 +16,6 @@ mod npm;
 mod platform;
 mod probe;
 mod resolve;
-#[cfg(test)]
-mod script;
 mod verify;
 mod version;
 

@@ -14,8 +14,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Somebody who only looks holds the lock for microseconds; whoever wants it must not take that for a daemon.
-const LOOKER_PATIENCE: Duration = Duration::from_millis(200);
+/// Somebody who only looks holds the lock for microseconds, or until a busy machine lets them go on; whoever wants it must not take
+/// that for a daemon.
+const LOOKER_PATIENCE: Duration = Duration::from_secs(2);
+
+/// One that has it to itself is a daemon, which may be about to let go; or it is somebody who has it no longer when we look again.
+const DAEMON_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Between two tries.
 const TRY_AGAIN: Duration = Duration::from_millis(10);
@@ -78,12 +82,19 @@ impl DaemonLock {
     /// Takes the lock, or says who has it. Blocks for a moment; the caller has nothing else to do yet.
     pub fn take(path: &Path, claim: Claim) -> Result<Self, LockError> {
         let mut file = open(path).map_err(failed(path))?;
-        let deadline = Instant::now() + LOOKER_PATIENCE;
+        let begin = Instant::now();
         loop {
             match file.try_lock() {
                 Ok(()) => return Self::sign(path, file, claim),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(TRY_AGAIN),
-                Err(TryLockError::WouldBlock) => return Err(LockError::Held(read(&mut file))),
+                Err(TryLockError::WouldBlock) => {
+                    // Those who only look share it.
+                    let is_shared = look(path)? == Held::Free;
+                    let patience = if is_shared { LOOKER_PATIENCE } else { DAEMON_PATIENCE };
+                    if begin.elapsed() >= patience {
+                        return Err(LockError::Held(read(&mut file)));
+                    }
+                    sleep(TRY_AGAIN);
+                }
                 Err(TryLockError::Error(source)) => return Err(failed(path)(source)),
             }
         }

@@ -19,14 +19,17 @@ use crate::text;
 
 /// One retry, so that the table says which failures Codex repeats. The idle time is the shortest that a stream on a
 /// busy machine never has by accident.
-const PROVIDER: ProviderLimits =
-    ProviderLimits { request_max_retries: 0, stream_max_retries: 1, stream_idle_timeout_ms: 2000 };
+const PROVIDER: ProviderLimits = ProviderLimits {
+    request_max_retries: 0,
+    stream_max_retries: 1,
+    stream_idle_timeout_ms: 10_000,
+};
 
-/// Two tries, each with its idle time and at most a second before it, make 6 s; the rest is for a busy machine.
-const ENDS_WITHIN: Duration = Duration::from_secs(30);
+/// Two tries, each with its idle time and at most a second before it, make 22 s; the rest is for a busy machine.
+const ENDS_WITHIN: Duration = Duration::from_secs(120);
 
 /// Longer than Codex needs, on a busy machine, to say that it was refused.
-pub(super) const STALL_AFTER: Duration = Duration::from_secs(3);
+pub(super) const STALL_AFTER: Duration = Duration::from_secs(10);
 
 /// Enough to hide the waits of some cases behind the work of others.
 const AT_ONCE: usize = 4;
@@ -85,7 +88,7 @@ impl World {
         let within = match limits.on_stall {
             OnStall::Warn => ENDS_WITHIN,
             // It stands still, is looked at, and is interrupted, which takes milliseconds each and may take longer.
-            OnStall::Interrupt | OnStall::Fail => limits.stall_after + limits.interrupt_bound * 2,
+            OnStall::Interrupt | OnStall::Fail => limits.stall_after + ENDS_WITHIN,
         };
         let mut thread = self.thread(limits).await;
         let began = Instant::now();

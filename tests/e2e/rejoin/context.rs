@@ -182,8 +182,8 @@ async fn a_steer_brings_its_context_along(
         by: "test".to_owned(),
         reason: None,
     };
-    // The steer is on its way before the turn can end.
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    // Codex has taken the steer before the turn can end: of what it answers, only that begins with the name of a turn.
+    place.connector.until_heard("\"result\":{\"turnId\"").await.unwrap();
     thread.thread.answer(ask, decided).await;
     let result = thread.turn_end().await.unwrap();
 

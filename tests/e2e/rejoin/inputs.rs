@@ -195,6 +195,7 @@ async fn an_input_that_only_the_model_knows_is_not_given_again(
     let id = some_input();
     thread.thread.send_as(id.clone(), says("trot"), IfBusy::Fail).await.unwrap();
     place.asked(2).await;
+    let file = place.stage.until_held(thread.thread.id(), "\"trot\"").await.unwrap();
     let settings = place.free();
     let (name, _) = place.kill(thread).await;
     let pid = rustix::process::Pid::from_raw(place.codex.pid().unwrap()).unwrap();
@@ -202,7 +203,6 @@ async fn an_input_that_only_the_model_knows_is_not_given_again(
     drop(std::mem::replace(&mut place.codex, place.stage.codex().await.unwrap()));
     place.connector =
         std::sync::Arc::new(ostler_testkit::CutConnector::new(place.codex.socket()).unwrap());
-    let file = ostler_codex::rollout::find(&place.stage.codex_home(), &name).unwrap();
     let lines = std::fs::read_to_string(&file).unwrap();
     let is_for_the_model =
         |line: &str| line.contains("\"response_item\"") && line.contains("\"trot\"");

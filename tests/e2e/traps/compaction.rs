@@ -7,7 +7,7 @@ use ostler_model::{FailureClass, TurnEnd};
 use ostler_scripted_model::{Answer, Fault};
 use rstest::rstest;
 
-use super::{Scene, by_test, hangs, says};
+use super::{INTERRUPTED_WITHIN, Scene, by_test, hangs, says};
 use crate::text;
 
 /// The words by which Codex asks the model to sum up.
@@ -58,7 +58,7 @@ async fn a_compaction_is_interrupted(#[values("0.130.0", "0.142.5", "0.166.0")] 
     let then = thread.thread.send(says("then"), IfBusy::Steer).await.unwrap();
 
     let interrupted = thread.thread.interrupt("the test");
-    tokio::time::timeout(std::time::Duration::from_secs(5), interrupted).await.unwrap();
+    tokio::time::timeout(INTERRUPTED_WITHIN, interrupted).await.unwrap();
 
     let result = ticket.outcome().await.unwrap().result;
     assert_eq!((result.end, result.retire, result.compacted), (by_test(), false, false));

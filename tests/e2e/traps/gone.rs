@@ -103,7 +103,7 @@ async fn a_thread_that_was_replaced_twice_still_has_its_handle(
     };
     let second = thread.notice("the second thread", name).await.unwrap();
     scene.asked(1).await;
-    let file = ostler_codex::rollout::find(&scene.stage.codex_home(), &second).unwrap();
+    let file = scene.stage.until_held(&second, "\"wait\"").await.unwrap();
     std::fs::remove_file(file).unwrap();
 
     scene.kill_latest();

@@ -1,7 +1,5 @@
 //! Interrupts: whenever they come, the turn ends, and what it started ends with it.
 
-use std::time::Duration;
-
 use ostler_codex::driver::ThreadOptions;
 use ostler_model::TurnEnd;
 use ostler_model::item::{ItemEnd, Outcome};
@@ -9,7 +7,7 @@ use ostler_model::thread::{AskEnd, IfBusy, Update, Withdrawal};
 use ostler_model::{ItemBody, ThreadId};
 use rstest::rstest;
 
-use super::{Scene, by_test, hangs, says, tool_began, wait_until};
+use super::{INTERRUPTED_WITHIN, Scene, by_test, hangs, says, tool_began, wait_until};
 use crate::{LEAVES_A_LINE, command, text};
 
 /// Whether a process with this word among its arguments runs.
@@ -39,7 +37,7 @@ async fn an_interrupt_right_after_sending_is_not_lost(
     for prompt in &prompts {
         let ticket = handle.send(says(prompt), IfBusy::Fail).await.unwrap();
         handle.interrupt("the test").await;
-        let outcome = tokio::time::timeout(Duration::from_secs(5), ticket.outcome()).await;
+        let outcome = tokio::time::timeout(INTERRUPTED_WITHIN, ticket.outcome()).await;
         let result = outcome.unwrap().unwrap().result;
         assert_eq!((result.end, result.retire), (by_test(), false), "{prompt}");
     }
@@ -121,16 +119,15 @@ async fn interrupts_twice_and_at_rest_do_no_harm(
     let scene =
         Scene::of(version, vec![("wait", vec![hangs()]), ("trot", vec![text("Trotting.")])]).await;
     let mut thread = scene.free_thread(ThreadOptions::default()).await;
-    let within = Duration::from_secs(5);
-    tokio::time::timeout(within, thread.thread.interrupt("the test")).await.unwrap();
+    tokio::time::timeout(INTERRUPTED_WITHIN, thread.thread.interrupt("the test")).await.unwrap();
     thread.thread.send(says("wait"), IfBusy::Fail).await.unwrap();
     scene.asked(1).await;
 
     let (one, two) = (thread.thread.clone(), thread.thread.clone());
     let both = async { tokio::join!(one.interrupt("the test"), two.interrupt("somebody else")) };
-    tokio::time::timeout(within, both).await.unwrap();
+    tokio::time::timeout(INTERRUPTED_WITHIN, both).await.unwrap();
     let result = thread.turn_end().await.unwrap();
-    tokio::time::timeout(within, thread.thread.interrupt("the test")).await.unwrap();
+    tokio::time::timeout(INTERRUPTED_WITHIN, thread.thread.interrupt("the test")).await.unwrap();
 
     assert_eq!((result.end, result.retire), (by_test(), false));
     assert_eq!(thread.run(says("trot")).await.unwrap().result.end, TurnEnd::Completed);
@@ -151,7 +148,7 @@ async fn a_model_that_never_answers_does_not_hold_up_an_interrupt(
     scene.asked(1).await;
 
     let interrupted = thread.thread.interrupt("the test");
-    tokio::time::timeout(Duration::from_secs(5), interrupted).await.unwrap();
+    tokio::time::timeout(INTERRUPTED_WITHIN, interrupted).await.unwrap();
 
     let result = ticket.outcome().await.unwrap().result;
     assert_eq!((result.end, result.retire, result.final_answer), (by_test(), false, None));

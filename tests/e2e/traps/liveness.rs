@@ -14,8 +14,15 @@ use crate::{LEAVES_A_LINE, command, text};
 /// Far longer than Codex needs for a step, and short for a test.
 const STALL: Duration = Duration::from_millis(1500);
 
+/// For turns that must not be taken for standing still, whatever else the machine does.
+const LONG_STALL: Duration = Duration::from_secs(10);
+
 fn stall(on_stall: OnStall) -> ThreadOptions {
-    limits(Limits { stall_after: STALL, on_stall, ..Limits::default() })
+    stall_after(STALL, on_stall)
+}
+
+fn stall_after(stall_after: Duration, on_stall: OnStall) -> ThreadOptions {
+    limits(Limits { stall_after, on_stall, ..Limits::default() })
 }
 
 async fn stalled(thread: &mut DrivenThread) -> (Finding, Option<Failure>) {
@@ -62,7 +69,7 @@ async fn a_model_that_cannot_be_reached_ends_the_turn_as_a_failure_of_the_networ
 ) {
     let scene = Scene::of(version, vec![("go", vec![text("Never said.")])]).await;
     scene.stage.model().refuse_connections().await.unwrap();
-    let mut thread = scene.free_thread(stall(OnStall::Fail)).await;
+    let mut thread = scene.free_thread(stall_after(LONG_STALL, OnStall::Fail)).await;
     thread.thread.send(says("go"), IfBusy::Fail).await.unwrap();
 
     let result = thread.turn_end().await.unwrap();
@@ -76,7 +83,7 @@ async fn a_model_that_cannot_be_reached_ends_the_turn_as_a_failure_of_the_networ
         });
         assert!(retrying > 0);
         assert_eq!(stalled.map(|failure| failure.class), Some(FailureClass::Network));
-        assert!(result.elapsed_ms < 20_000, "{}", result.elapsed_ms);
+        assert!(result.elapsed_ms < 120_000, "{}", result.elapsed_ms);
     }
 }
 
@@ -104,8 +111,10 @@ async fn a_slow_turn_is_warned_about_and_left_alone(
 async fn the_budget_stands_still_while_a_person_is_asked(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
 ) {
-    let budget = Duration::from_secs(3);
-    let options = || limits(Limits { budget: Some(budget), ..Limits::default() });
+    // Enough for what the first one has to do besides asking, on a busy machine too.
+    let budget_ms = 15_000;
+    let budget = Some(Duration::from_millis(budget_ms));
+    let options = || limits(Limits { budget, ..Limits::default() });
     let conversations = vec![
         ("harness", vec![command(LEAVES_A_LINE), text("Harnessed.")]),
         ("wait", vec![hangs()]),
@@ -123,11 +132,11 @@ async fn the_budget_stands_still_while_a_person_is_asked(
         Some(&FailureClass::TimedOut),
         "{timed_out:?}"
     );
-    assert!(timed_out.elapsed_ms >= 3000 && !timed_out.retire, "{timed_out:?}");
+    assert!(timed_out.elapsed_ms >= budget_ms && !timed_out.retire, "{timed_out:?}");
     asking.thread.answer(ask, once()).await;
     let result = asking.turn_end().await.unwrap();
 
     assert_eq!(result.end, TurnEnd::Completed);
-    assert!(result.elapsed_ms >= 3000, "the ask was not open for as long as the budget");
+    assert!(result.elapsed_ms >= budget_ms, "the ask was not open for as long as the budget");
     assert_eq!(scene.stage.lines("ran.log"), ["ran"]);
 }

@@ -7,7 +7,7 @@ use ostler_model::thread::{IfBusy, Update};
 use ostler_model::{ItemBody, TurnEnd};
 use rstest::rstest;
 
-use super::{Scene, by_test, hangs, says};
+use super::{INTERRUPTED_WITHIN, Scene, by_test, hangs, says};
 use crate::text;
 
 fn review() -> TurnInput {
@@ -65,7 +65,7 @@ async fn a_review_is_interrupted(#[values("0.130.0", "0.142.5", "0.166.0")] vers
     scene.asked(1).await;
 
     let interrupted = thread.thread.interrupt("the test");
-    tokio::time::timeout(std::time::Duration::from_secs(5), interrupted).await.unwrap();
+    tokio::time::timeout(INTERRUPTED_WITHIN, interrupted).await.unwrap();
 
     let result = ticket.outcome().await.unwrap().result;
     assert_eq!((result.end, result.retire), (by_test(), false));
@@ -84,7 +84,7 @@ async fn a_review_is_interrupted_before_it_has_begun(
     let ticket = thread.thread.send(review(), IfBusy::Fail).await.unwrap();
 
     let interrupted = thread.thread.interrupt("the test");
-    tokio::time::timeout(std::time::Duration::from_secs(5), interrupted).await.unwrap();
+    tokio::time::timeout(INTERRUPTED_WITHIN, interrupted).await.unwrap();
 
     let result = ticket.outcome().await.unwrap().result;
     assert_eq!((result.end, result.retire), (by_test(), false));

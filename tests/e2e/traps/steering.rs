@@ -3,7 +3,7 @@
 use ostler_codex::driver::ThreadOptions;
 use ostler_model::TurnEnd;
 use ostler_model::thread::{IfBusy, Update};
-use ostler_scripted_model::{Answer, Pace};
+use ostler_scripted_model::{Answer, Fault};
 use ostler_testkit::DrivenThread;
 use rstest::rstest;
 
@@ -50,11 +50,9 @@ async fn a_steer_during_a_tool_reaches_the_model_in_the_same_turn(
 async fn a_steer_in_the_middle_of_an_answer_is_taken(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
 ) {
-    // Slow enough that the steer is there before the end.
-    let slow = Answer {
-        pace: Some(Pace { between_deltas_ms: 100, ..Pace::default() }),
-        ..text(&"clip clop ".repeat(15))
-    };
+    // The steer is there before the model has its breath back.
+    let fault = Some(Fault::Hang { after: 4, for_ms: Some(15_000) });
+    let slow = Answer { fault, ..text(&"clip clop ".repeat(15)) };
     let scene = Scene::of(version, vec![("trot", vec![slow, text("Whoa.")])]).await;
     let mut thread = scene.free_thread(ThreadOptions::default()).await;
     let first = thread.thread.send(says("trot"), IfBusy::Fail).await.unwrap();

@@ -27,7 +27,7 @@ async fn a_watcher_that_reads_late_misses_nothing(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
 ) {
     let scene = Scene::of(version, vec![("gallop", vec![flood()])]).await;
-    let stall_after = Duration::from_secs(2);
+    let stall_after = Duration::from_secs(10);
     let limits = Limits { stall_after, on_stall: OnStall::Interrupt, ..Limits::default() };
     let options = ThreadOptions { lines: WireLines::Told, ..super::limits(limits) };
     let mut thread = scene.free_thread(options).await;

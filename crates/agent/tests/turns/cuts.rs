@@ -1,29 +1,38 @@
 //! The program dies in the middle of a turn: wherever that is, what comes after has everything once.
 
 use std::pin::pin;
-use std::sync::Mutex;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 
 use ostler_agent::api::{Answer, Finish};
 use ostler_agent::{Activity, Controls, TurnOutcome, UserInput, Which};
 use ostler_model::message::Role;
+use tokio::sync::Notify;
 
 use crate::world::{Reply, World, answer, calls, says};
 
 /// Polls the work so many times, then drops it: a kill, as far as this process can have one.
 async fn cut_off(work: impl Future, polls: usize) -> bool {
     let mut work = pin!(work);
+    let bell = Arc::new(Bell(Notify::new()));
+    let waker = Waker::from(bell.clone());
     for _ in 0..polls {
-        let once = std::future::poll_fn(|context: &mut Context<'_>| {
-            Poll::Ready(work.as_mut().poll(context).is_ready())
-        });
-        if once.await {
+        if work.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
             return true;
         }
         // The threads of the store have done what they were asked to.
-        tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+        bell.0.notified().await;
     }
     false
+}
+
+/// Rings when the work can go on.
+struct Bell(Notify);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.notify_one();
+    }
 }
 
 #[tokio::test]

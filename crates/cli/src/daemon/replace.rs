@@ -3,7 +3,8 @@
 //! The new one is started first and waits for the lock, which passes from one to the other and is free only for the blink in which
 //! the kernel wakes who waits. So whoever finds nobody at the door sees by the lock that a daemon is about to open it.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use ostler_codex::keeper::ProcessIdentity;
@@ -40,6 +41,7 @@ pub(crate) async fn replace(places: &Places, mode: StopMode) -> Result<(End, Hea
         return Ok((before, health));
     }
     refuse_agents(places, "replace the daemon")?;
+    let _replacing = announce(places);
     let begun = Begun::begin(places, Stage::Successor).await?;
     until_it_waits(&begun).await?;
     let before = match stop(places, mode).await {
@@ -63,6 +65,15 @@ pub(crate) async fn replace(places: &Places, mode: StopMode) -> Result<(End, Hea
             _ => sleep(LOOK_AGAIN).await,
         }
     }
+}
+
+/// Lets whoever finds neither a daemon nor its lock see that the next one is on its way: on a busy machine the blink is longer than
+/// anybody would wait who must not start one. Whoever else replaces it at the same time has said so for us.
+fn announce(places: &Places) -> Option<File> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(places.replacing_lock()).ok()?;
+    file.try_lock().ok().map(|()| file)
 }
 
 /// Returns when the new one stands at the lock; one that cannot get that far must not cost the old one its life.

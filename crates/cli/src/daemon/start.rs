@@ -149,11 +149,12 @@ impl Begun {
 
 /// Whether there is a daemon, be it only for a moment still or not quite yet.
 pub(super) fn is_held(places: &Places) -> Result<bool, Failure> {
-    Ok(lock::look(&places.daemon_lock())? != Held::Free)
+    let is_free = |path: PathBuf| Ok::<_, Failure>(lock::look(&path)? == Held::Free);
+    Ok(!(is_free(places.daemon_lock())? && is_free(places.replacing_lock())?))
 }
 
 /// The same, for a lock that is just being passed on: the kernel sets it free and wakes who waits for it, so that whoever looks
-/// before that one runs sees it free.
+/// before that one runs sees it free. Where `ostler daemon restart` passes it on, that is seen by its own lock, however long it takes.
 pub(super) async fn is_held_or_passed_on(places: &Places) -> Result<bool, Failure> {
     let until = Instant::now() + PASSED_ON_WITHIN;
     loop {

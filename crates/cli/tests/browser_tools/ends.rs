@@ -1,6 +1,5 @@
 //! However a browser ends, nothing of it stays, and another can be had.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -89,11 +88,11 @@ async fn the_supervisor_itself_may_be_killed_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_is_stuck_is_left_behind() {
-    let inn = Inn::with(PAGES, |browser| browser.timeout = Duration::from_secs(8)).await;
+    let inn = Inn::with(PAGES, |browser| browser.timeout = Duration::from_secs(30)).await;
     let seen = inn.said("browser_navigate", json!({ "url": inn.url("/spin") })).await;
     let spin = named(&seen, "- button \"Spin\"");
     let stuck = inn.failed("browser_click", json!({ "ref": spin })).await;
-    assert_eq!(stuck, "the page did not answer within 8 s");
+    assert_eq!(stuck, "the page did not answer within 30 s");
     let again = inn.said("browser_navigate", json!({ "url": inn.url("/") })).await;
     assert!(again.contains("title: Inn\n"), "{again}");
 }
@@ -102,8 +101,8 @@ async fn a_page_that_is_stuck_is_left_behind() {
 async fn one_that_does_not_come_up_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("chromium");
-    std::fs::write(&program, "#!/bin/sh\necho 'No usable sandbox!' >&2\nexit 1\n").unwrap();
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let script = "#!/bin/sh\necho 'No usable sandbox!' >&2\nexit 1\n";
+    ostler_testkit::write_script(&program, script, 0o755).unwrap();
     let inn = Inn::with(PAGES, |browser| browser.program = Some(program)).await;
     let said = inn.failed("browser_navigate", json!({ "url": inn.url("/") })).await;
     assert_eq!(

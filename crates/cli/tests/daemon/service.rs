@@ -1,14 +1,13 @@
 //! The user's service manager: a real one, and a stand-in that writes down what it is told.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::world::{NEWEST, Started, World, is_alive, json_of};
+use crate::world::{MANAGER_PATIENCE, NEWEST, Started, World, is_alive, json_of, wait_within};
 
 const OSTLER: &str = env!("CARGO_BIN_EXE_ostler");
 
@@ -74,7 +73,7 @@ fn a_service_is_restarted_killed_and_removed_and_keepers_live_through_all_of_it(
         .spawn()
         .unwrap();
     // Everything in it has its own deadline, or is a manager that must answer.
-    crate::world::wait_until("the service has lived its life", || {
+    wait_within(MANAGER_PATIENCE, "the service has lived its life", || {
         assert_eq!(shell.try_wait().unwrap(), None, "the shell has failed");
         world.path("done").exists()
     });
@@ -112,8 +111,8 @@ fn stand_in(world: &World) -> (UnixListener, impl Fn(&[&str]) -> Command) {
     fs::create_dir(world.path("bin")).unwrap();
     let program = world.path("bin/systemctl");
     let asked = world.path("asked");
-    fs::write(&program, format!("#!/bin/sh\necho \"$@\" >> {}\n", asked.display())).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\necho \"$@\" >> {}\n", asked.display());
+    ostler_testkit::write_script(&program, &script, 0o755).unwrap();
     let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
     let ostler = |arguments: &[&str]| {
         let mut command = world.command(OSTLER);

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -88,8 +87,7 @@ fn the_link_stands_in_no_arguments() {
         "#!/bin/sh\ncat \"$1\" > {0}.new\necho \"$*\" >> {0}.new\nmv {0}.new {0}\n",
         said.display()
     );
-    fs::write(&opener, script).unwrap();
-    fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
+    ostler_testkit::write_script(&opener, &script, 0o755).unwrap();
     let path = format!("{}:/usr/bin:/bin", programs.display());
     let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
     let output = command.arg("open").env("PATH", path).env("DISPLAY", ":0").output().unwrap();

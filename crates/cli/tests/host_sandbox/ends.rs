@@ -1,7 +1,6 @@
 //! However a command ends, nothing of it stays.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use ostler_agent::sandbox::{Means, Walls};
 use ostler_agent::tool::{Tool, ToolResult};
@@ -28,9 +27,9 @@ fn place() -> Place {
 async fn a_command_that_takes_too_long_ends_with_its_whole_tree() {
     let place = place();
     let command = format!("{TREE}\nwait");
-    let result = place.call(json!({ "command": command, "timeout_s": 3 })).await;
+    let result = place.call(json!({ "command": command, "timeout_s": 20 })).await;
 
-    let said = "begun\nended after 3 s, with all that it had started: it took too long";
+    let said = "begun\nended after 20 s, with all that it had started: it took too long";
     assert_eq!(result, ToolResult::failed(said));
     is_gone(&place.pids(4).await).await;
 }
@@ -49,20 +48,17 @@ async fn a_stop_ends_it_and_keeps_what_it_said() {
     let place = place();
     let (terminal, context) = (place.terminal(&[]), place.context());
     let stop = context.stop.clone();
-    let arguments = json!({ "command": format!("{TREE}\nwait") });
+    let arguments = json!({ "command": format!("{TREE}\necho $$ >> pids\nwait") });
     let stopping = async {
-        let pids = place.pids(4).await;
-        // The line behind the last pid is on its way then.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        // The fifth comes when it has said what it says.
+        let pids = place.pids(5).await;
         stop.cancel();
         pids
     };
-    let begun = Instant::now();
     let (result, pids) = tokio::join!(terminal.call(arguments, &context), stopping);
 
     let said = "begun\nended, with all that it had started: the turn was stopped";
     assert_eq!(result, ToolResult::failed(said));
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     is_gone(&pids).await;
 }
 

@@ -3,6 +3,7 @@
 use ostler_agent::sandbox::Means;
 use ostler_agent::tool::ToolResult;
 use ostler_model::task::SandboxMode;
+use serde_json::json;
 
 use crate::place::{Place, both};
 
@@ -55,8 +56,8 @@ async fn a_gigabyte_of_output_is_cut_while_it_is_read() {
     }
     let place = Place::new(SandboxMode::WorkspaceWrite, Means::Landlock);
     let before = peak_memory();
-    let result =
-        place.run("echo begin; head -c 1073741824 /dev/zero | tr '\\0' x; echo; echo end").await;
+    let command = "echo begin; head -c 1073741824 /dev/zero | tr '\\0' x; echo; echo end";
+    let result = place.call(json!({ "command": command, "timeout_s": 600 })).await;
     let grown = peak_memory() - before;
 
     assert!(grown < 32 * 1024, "{grown} KiB");

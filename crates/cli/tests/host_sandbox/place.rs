@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// The whole test fails long before, if the machine is not stuck.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The whole test fails long before, if the machine is not stuck. Longer than any command may take.
+const PATIENCE: Duration = Duration::from_secs(660);
 
 pub(crate) struct Place {
     _folder: TempDir,

@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 
 use ostler_agent::sandbox::Means;
@@ -109,8 +108,7 @@ async fn bubblewrap_is_used_where_it_works_and_landlock_holds_inside_of_it() {
     let mut place = Place::new(SandboxMode::WorkspaceWrite, bubblewrap);
     let fake = place.other.join("bwrap");
     let script = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n";
-    std::fs::write(&fake, script).unwrap();
-    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    ostler_testkit::write_script(&fake, script, 0o755).unwrap();
     place.means = Means::Bubblewrap(fake);
     assert_eq!(place.run("echo x > inside").await, ToolResult::said("exit code: 0"));
     let result = place.run("echo x > \"$OTHER/new\"").await;

@@ -1,7 +1,6 @@
 //! What goes wrong says so, and leaves nothing behind.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,7 +71,8 @@ async fn a_program_that_never_listens_is_ended_at_the_deadline() {
         purpose: None,
         extra_arguments: Vec::new(),
         open_files: None,
-        ready_deadline: Duration::from_secs(2),
+        // Long enough for the program's first word on a busy machine.
+        ready_deadline: Duration::from_secs(15),
     };
     let error = start(request).await.unwrap_err();
     assert!(
@@ -145,8 +145,7 @@ fn unknown_and_unclear_ids_have_their_own_exit_codes() {
 
 fn script(world: &World, text: &str) -> PathBuf {
     let path = world.path("program");
-    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    ostler_testkit::write_script(&path, &format!("#!/bin/sh\n{text}\n"), 0o755).unwrap();
     path
 }
 

@@ -1,13 +1,15 @@
 //! The user's service manager: a real one, and ones that fail in their own ways.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::world::{NEWEST, Started, World, is_alive, json_of, mentions, pids, wait_until};
+use crate::world::{
+    MANAGER_PATIENCE, NEWEST, Started, World, is_alive, json_of, mentions, pids, wait_until,
+    wait_within,
+};
 
 /// Starts a user's service manager, then a keeper from inside a service-like group, and ends that group.
 const WITH_MANAGER: &str = r#"
@@ -48,7 +50,7 @@ fn a_keeper_started_by_a_service_is_not_in_the_service_s_group() {
         .spawn()
         .unwrap();
     let mut started = None;
-    wait_until("the keeper has started", || {
+    wait_within(MANAGER_PATIENCE, "the keeper has started", || {
         assert_eq!(shell.try_wait().unwrap(), None, "the shell has failed");
         let text = fs::read_to_string(world.path("started.json")).unwrap_or_default();
         started = serde_json::from_str(&text).ok();
@@ -133,8 +135,7 @@ fn start_with_manager(world: &World, script: &str) -> (UnixListener, Command) {
     let listener = UnixListener::bind(world.path("runtime/systemd/private")).unwrap();
     fs::create_dir(world.path("bin")).unwrap();
     let program = world.path("bin/systemd-run");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    ostler_testkit::write_script(&program, &format!("#!/bin/sh\n{script}\n"), 0o755).unwrap();
     let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
     let mut command = world.command(env!("CARGO_BIN_EXE_ostler"));
     command.args(world.start_arguments(NEWEST)).arg("--json");

@@ -18,6 +18,9 @@ pub(crate) const NEWEST: &str = "0.166.0";
 /// For whatever a busy machine may take its time for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// For a user's service manager that comes up, and then lives through a whole chain of commands.
+pub(crate) const MANAGER_PATIENCE: Duration = Duration::from_secs(300);
+
 pub(crate) fn codex_binary(version: &str) -> PathBuf {
     ostler_testkit::codex_binary(version).unwrap()
 }
@@ -241,8 +244,12 @@ pub(crate) fn json_of(output: &Output) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{errors}"))
 }
 
-pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
+    wait_within(PATIENCE, what, holds);
+}
+
+pub(crate) fn wait_within(patience: Duration, what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + patience;
     while !holds() {
         assert!(Instant::now() < deadline, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));

@@ -36,6 +36,8 @@ fn text(text: &str) -> Answer {
 }
 
 fn command(command: &str) -> Answer {
-    let call = Call::function("exec_command", json!({ "cmd": command }));
+    // As long as Codex waits at most: on a busy machine a command outlasts what it waits by itself.
+    let arguments = json!({ "cmd": command, "yield_time_ms": 30_000 });
+    let call = Call::function("exec_command", arguments);
     Answer { calls: vec![call], ..Answer::default() }
 }

@@ -1,17 +1,17 @@
 //! Who is told what became of a task: receivers that fail, hang, come late or point elsewhere, and a daemon that is killed.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ostler_scripted_model::Conversation;
-use ostler_testkit::{Does, Receiver};
+use ostler_testkit::{Does, Receiver, write_script};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::self_approval::read_until_there;
 use crate::world::{World, word};
 use crate::{ASKS, LEAVES_A_LINE, PROMPT, command, text};
 
@@ -53,10 +53,13 @@ fn done(world: &World, arguments: &[&str]) -> String {
     word(&waited["tasks"][0]["id"])
 }
 
+/// Kills the daemon, and starts another one.
 fn kill_daemon(world: &World) {
-    let status = world.json(&["daemon", "status"]);
-    let pid = status["pid"].as_u64().unwrap().to_string();
+    let killed = world.json(&["daemon", "status"])["pid"].clone();
+    let pid = killed.as_u64().unwrap().to_string();
     assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    let started = world.json(&["daemon", "start"]);
+    assert!(started["did"] == "started" && started["pid"] != killed, "{killed}: {started}");
 }
 
 /// Every file below a folder that has this text in it.
@@ -81,10 +84,8 @@ fn nothing_is_lost_and_nothing_is_doubled_whoever_fails_and_whoever_is_killed() 
     // The second attempt hangs, and in the middle of it the daemon is killed; then in the third.
     receiver.until(2).unwrap();
     kill_daemon(&world);
-    world.run(&["daemon", "start"]);
     receiver.until(3).unwrap();
     kill_daemon(&world);
-    world.run(&["daemon", "start"]);
     let row = until(&world, &task, "sent");
 
     let got = receiver.until(5).unwrap();
@@ -95,7 +96,6 @@ fn nothing_is_lost_and_nothing_is_doubled_whoever_fails_and_whoever_is_killed() 
     // Whoever goes by the name has done it once, and nothing comes after the receipt.
     assert_eq!(row["receipt"]["answer"], "HTTP 200");
     kill_daemon(&world);
-    world.run(&["daemon", "start"]);
     let receipts = world.json(&["receipts", &task]);
     assert_eq!(receipts["notifications"][0], row);
     assert_eq!(receiver.got().len(), 5);
@@ -136,8 +136,7 @@ fn programs_and_whoever_looks_are_told_and_a_dry_run_tells_nobody() {
     let told = bin.path().join("told.jsonl");
     let script =
         format!("#!/bin/sh\ncat >> {0}; echo >> {0}; env > {0}.env; echo thanks\n", told.display());
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&program, &script, 0o755).unwrap();
     let notify = format!(
         "[notify.prog]\nvia = \"command\"\ncommand = [{program:?}]\n[notify.home]\nvia = \"local\"\ndefault = true\n\
          kinds = [\"finished\"]\n"
@@ -211,10 +210,10 @@ fn an_agent_names_targets_of_the_configuration_and_no_address() {
     let world = World::with("0.166.0", vec![conversation], allowed);
     fs::write(world.path("inn/ostler-home"), world.path("o").display().to_string()).unwrap();
     let task = done(&world, &["--sandbox", "danger-full-access", "--approval", "never"]);
+    let code = read_until_there(&world, "code", 2);
     let said = fs::read_to_string(world.path("inn/said")).unwrap();
     assert!(said.contains("an agent may not name an address that is told"), "{said}");
     assert!(said.contains("an agent may not do this"), "{said}");
-    let code = fs::read_to_string(world.path("inn/code")).unwrap();
     assert!(code.lines().all(|code| code != "0"), "{code}");
     let list = world.json(&["ls", "--all"]);
     assert_eq!(list["tasks"].as_array().unwrap().len(), 1, "only {task}: {list}");

@@ -26,11 +26,12 @@ fn attempts(world: &World, task: &str) -> Vec<Value> {
     log.into_iter().filter(|line| line["event"]["event"] == "self_approval_refused").collect()
 }
 
-fn read_until_there(world: &World, name: &str) -> String {
+/// What a command leaves in this file, as soon as it has this many lines: the turn may be over before the command is.
+pub(crate) fn read_until_there(world: &World, name: &str, lines: usize) -> String {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let text = fs::read_to_string(world.path("inn").join(name)).unwrap_or_default();
-        if text.ends_with('\n') {
+        if text.ends_with('\n') && text.lines().count() >= lines {
             return text;
         }
         assert!(Instant::now() < deadline, "the command does not come to its end");
@@ -54,7 +55,7 @@ fn attempt(version: &str, sandbox: &[&str]) -> (World, String, String) {
 
     let agent = world.run(&[&["start", "answer it yourself", "--wait"], sandbox].concat());
     assert_eq!(agent.exit, 0, "{} {}", agent.out, agent.errors);
-    let code = read_until_there(&world, "code");
+    let code = read_until_there(&world, "code", 1);
     assert_ne!(code.trim(), "0");
     let asks = world.json(&["asks"]);
     assert_eq!(asks["asks"][0]["ask"]["id"], *ask, "nobody has decided");

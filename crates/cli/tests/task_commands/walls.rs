@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use ostler_scripted_model::Conversation;
 use rstest::rstest;
 
+use crate::self_approval::read_until_there;
 use crate::world::World;
 use crate::{PROMPT, command, text};
 
@@ -91,7 +92,7 @@ fn a_command_with_network_gets_out_of_its_sandbox_by_no_door_of_ours(
 
     assert_eq!(agent.exit, 0, "{} {}", agent.out, agent.errors);
     let read = |name: &str| fs::read_to_string(world.path("inn").join(name)).unwrap_or_default();
-    assert_eq!(read("over"), "over\n", "{}", read("said-start"));
+    assert_eq!(read_until_there(&world, "over", 1), "over\n", "{}", read("said-start"));
     assert_eq!(read("code-touch"), "", "it was in no sandbox");
     for (name, said) in [
         ("start", "mcp_servers.evil.command"),

@@ -95,13 +95,14 @@ pub(super) fn quote(text: &str, environment: &Environment) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::script;
+    use ostler_testkit::write_script;
+
     use super::*;
 
     async fn check(script: &str, mode: u32, expected: Probe) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("codex");
-        script::write(&path, script, mode);
+        write_script(&path, script, mode).unwrap();
         let environment = Environment::default().with("PATH", "/usr/bin:/bin");
         // Only the hanging script reaches this deadline; the others end at once.
         let deadline = if script.contains("sleep") { 1 } else { 60 };
@@ -139,7 +140,7 @@ mod tests {
         let path = folder.path().join("codex");
         let script = r#"#!/bin/sh
 echo "[$GH_TOKEN] [$OPENAI_API_KEY] $CODEX_HOME" >&2; exit 1"#;
-        script::write(&path, script, 0o755);
+        write_script(&path, script, 0o755).unwrap();
         let environment = Environment::default()
             .with("PATH", "/usr/bin:/bin")
             .with("GH_TOKEN", "ghp_canary0123456789")

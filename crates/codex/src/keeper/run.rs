@@ -32,8 +32,8 @@ use hide::{Door, hide};
 use phase::{Effect, Phase, Request};
 use signals::Signals;
 
-/// From "end now" to SIGKILL. Codex needs well under 0.1 s for it (spec: exit, second SIGTERM); 3 s allow for a busy machine.
-pub(super) const END_NOW_GRACE: Duration = Duration::from_secs(3);
+/// From "end now" to SIGKILL. Codex needs well under 0.1 s for it (spec: exit, second SIGTERM); the rest is for a busy machine.
+pub(super) const END_NOW_GRACE: Duration = Duration::from_secs(10);
 
 /// Two signals of one kind that arrive together count as one, so "end now" repeats SIGTERM at this distance.
 const REPEAT_TERMINATE: Duration = Duration::from_millis(250);

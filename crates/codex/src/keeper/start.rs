@@ -33,7 +33,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 const FIRST_STAGE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// From the start of a process to its becoming the keeper are milliseconds; the rest is for a busy machine.
-const STRAGGLER_PATIENCE: Duration = Duration::from_secs(2);
+const STRAGGLER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// About 40 lines of codex's log: enough to see why it ended, and still readable in an error.
 const LAST_WORDS_BYTES: u64 = 4096;

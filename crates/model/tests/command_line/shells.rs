@@ -1,7 +1,7 @@
 //! What we call a plain command is given to real shells, which must run exactly that and nothing else.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -34,8 +34,13 @@ impl Place {
         for name in ["a", "ab", "b c", "tool"] {
             fs::write(place.path("cwd").join(name), "").unwrap();
         }
-        fs::write(place.path("stub"), STUB).unwrap();
-        fs::set_permissions(place.path("stub"), fs::Permissions::from_mode(0o755)).unwrap();
+        // By another process: what this one has open for writing while a parallel test forks cannot be executed.
+        let written = Command::new("/bin/sh")
+            .args(["-c", r#"printf %s "$1" > "$0" && chmod 755 "$0""#])
+            .arg(place.path("stub"))
+            .arg(STUB)
+            .status();
+        assert!(written.unwrap().success());
         // These do nothing but what their words say, so they count as programs; here they become some.
         fs::write(place.path("env"), "enable -n echo pwd true false\n").unwrap();
         place

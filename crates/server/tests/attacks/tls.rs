@@ -51,7 +51,7 @@ async fn another_machine_is_not_listened_to_without_tls() {
 #[tokio::test]
 async fn plain_words_are_not_answered_where_tls_is_spoken() {
     let (folder, tls) = certificate();
-    let short = Duration::from_millis(300);
+    let short = Duration::from_secs(10);
     let limits = Limits { head_deadline: short, ..Limits::default() };
     let house = House::with(Inside { tls: Some(tls), limits, ..Inside::default() }).await;
     let token = house.token(&Scope::ALL).await;

@@ -21,6 +21,9 @@ use super::own_pid;
 /// In the column `Flags` of `/proc/net/unix`: it listens.
 const LISTENS: u32 = 1 << 16;
 
+/// In the column `St`: connected to nobody. Codex's own is so, without [`LISTENS`], between its name and its listening.
+const UNCONNECTED: u8 = 1;
+
 /// Where the door of an app-server is.
 #[derive(Debug)]
 pub(super) enum Door {
@@ -63,9 +66,10 @@ fn is_connected(table: &str, socket: &str) -> bool {
     table.lines().any(|line| {
         let mut words = line.split_ascii_whitespace();
         let flags = words.nth(3).and_then(|flags| u32::from_str_radix(flags, 16).ok());
-        // Behind it come type, state, inode and name; a name may hold spaces.
+        let state = words.nth(1).and_then(|state| u8::from_str_radix(state, 16).ok());
+        // Behind it come inode and name; a name may hold spaces.
         let is_named = line.strip_suffix(socket).is_some_and(|rest| rest.ends_with(' '));
-        is_named && flags.is_some_and(|flags| flags & LISTENS == 0)
+        is_named && flags.is_some_and(|flags| flags & LISTENS == 0) && state != Some(UNCONNECTED)
     })
 }
 
@@ -127,6 +131,19 @@ mod tests {
             assert!(matches!(door, Ok(Door::Held { .. })), "{round}: {door:?}");
             waiting.join().unwrap();
         }
+    }
+
+    #[test]
+    fn a_socket_that_does_not_listen_yet_is_no_stranger() {
+        use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let codex = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+        bind(&codex, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        let door = hide(&path).unwrap();
+        assert!(matches!(door, Door::Held { .. }), "{door:?}");
+        listen(&codex, 1).unwrap();
+        UnixStream::connect(&path).unwrap();
     }
 
     #[test]
