@@ -335,8 +335,15 @@ impl Agent {
     }
 }
 
+/// What was said, for people; an image by a word.
 fn texts(said: &[Entry]) -> Vec<String> {
-    said.iter().filter_map(|entry| entry.message.content.clone()).collect()
+    let text = |entry: &Entry| {
+        let text = entry.message.content.clone().filter(|text| !text.is_empty());
+        let images = entry.images.iter().map(|_| "[image]".to_owned());
+        let lines: Vec<String> = text.into_iter().chain(images).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    };
+    said.iter().filter_map(text).collect()
 }
 
 fn outcome_of(end: LoopEnd) -> TurnOutcome {
