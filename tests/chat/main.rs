@@ -18,6 +18,7 @@ mod migrated;
 mod own_runtime;
 mod switching;
 mod terminal;
+mod ways;
 mod world;
 
 use ostler_scripted_model::{Answer, Call, Conversation};

@@ -7,6 +7,7 @@ use super::chat::Chat;
 use super::client::Client;
 use super::credentials::{KeySource, Secret};
 use super::patience::Patience;
+use super::proxy::ThroughProxy;
 use super::responses::Responses;
 
 /// A provider of models.
@@ -20,8 +21,7 @@ pub struct Provider {
     pub issuer: String,
     /// Further headers of each request.
     pub headers: Vec<(String, Secret)>,
-    /// The URL of a proxy. None is taken from the environment: only `cli` reads that.
-    pub proxy: Option<String>,
+    pub proxy: Option<ThroughProxy>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ mod tests {
             key: KeySource::None,
             issuer: String::new(),
             headers: Vec::new(),
-            proxy: proxy.map(str::to_owned),
+            proxy: proxy.map(|url| ThroughProxy { url: url.to_owned(), not_for: String::new() }),
         };
         let said = |provider: Provider| match provider.connect(Patience::default()) {
             Ok(_) => panic!("it is taken"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ostler_agent::api::provider::issuer;
-use ostler_agent::api::{KeySource, ModelApi, Patience, Provider, Secret, Wire};
+use ostler_agent::api::{KeySource, ModelApi, Patience, Provider, Secret, ThroughProxy, Wire};
 use ostler_config::{Config, EnvironmentName, Invocation, settings};
 
 use crate::bench::Bench;
@@ -92,9 +92,12 @@ pub(crate) fn key_source(
     KeySource::None
 }
 
-/// As most programs find it. A provider on this machine needs none.
-pub(crate) fn proxy() -> Option<String> {
+/// As most programs find it, and who is asked without it.
+pub(crate) fn proxy() -> Option<ThroughProxy> {
+    let text = |name: &str| Some(places::variable(name)?.to_string_lossy().into_owned());
     let named = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-    let found = named.into_iter().find_map(places::variable)?;
-    Some(found.to_string_lossy().into_owned())
+    let url = named.into_iter().find_map(text).filter(|url| !url.is_empty())?;
+    let not_for = ["NO_PROXY", "no_proxy"].into_iter().find_map(text).unwrap_or_default();
+    let is_for_nobody = not_for.split(',').any(|entry| entry.trim() == "*");
+    (!is_for_nobody).then_some(ThroughProxy { url, not_for })
 }
