@@ -20,6 +20,7 @@ mod own_runtime;
 mod remembering;
 mod switching;
 mod terminal;
+mod ways;
 mod world;
 
 use ostler_scripted_model::{Answer, Call, Conversation};

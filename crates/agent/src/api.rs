@@ -9,6 +9,7 @@ mod models;
 pub mod patience;
 mod preflight;
 pub mod provider;
+mod proxy;
 mod reading;
 mod recovery;
 mod report;
@@ -27,6 +28,7 @@ pub(crate) use http::describe as described;
 pub use models::{list_models, models_in};
 pub use patience::Patience;
 pub use provider::{Provider, Wire};
+pub use proxy::ThroughProxy;
 
 use crate::tool::ToolDefinition;
 

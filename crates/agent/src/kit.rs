@@ -32,8 +32,8 @@ pub struct KitSettings {
     pub confinement: Confinement,
     /// The words that lead to our own `sandbox-exec`.
     pub launcher: Vec<OsString>,
-    /// Where that program is; Landlock alone is used without it.
-    pub bubblewrap: Option<PathBuf>,
+    /// Where that program is, the best first; Landlock alone is used without it.
+    pub bubblewraps: Vec<PathBuf>,
     /// All that a command sees.
     pub environment: BTreeMap<OsString, OsString>,
     /// What a delegated task is started with, as far as the confinement allows it.
@@ -62,7 +62,7 @@ impl Kit {
         let terminal = TerminalSettings {
             launcher: settings.launcher,
             boundary: boundary.clone(),
-            means: Means::find(settings.bubblewrap),
+            means: Means::find(settings.bubblewraps),
             environment: settings.environment,
         };
         let mut tools: Vec<Arc<dyn Tool>> = vec![

@@ -8,9 +8,10 @@
 //! The means are those of Codex on Linux: bubblewrap, with Landlock for files and seccomp for the network inside of it; the
 //! latter two alone where bubblewrap is missing or forbidden. Where there is neither, nothing runs without a person's word.
 //!
-//! Landlock cannot take a part out of what it has allowed. So below a writable folder `.git`, `.codex` and `.agents` are
-//! writable for commands where there is only Landlock; under bubblewrap they are not, and the tools that change files ask
-//! first in both cases. Nor does Landlock hold back who changes the rights or the times of a file of their own.
+//! Right below a writable folder `.git`, `.codex` and `.agents` decide what programs do later, outside of every sandbox. Bubblewrap keeps
+//! commands from them, also where they do not exist yet. Landlock cannot take a part out of what it has allowed; so where there is only
+//! Landlock, a command that is not known to be harmless needs a person's word, as a change of these files by a tool does in both cases.
+//! Nor does Landlock hold back who changes the rights or the times of a file of their own.
 
 mod boundary;
 mod bubblewrap;
@@ -18,6 +19,7 @@ mod descendants;
 mod landlock_walls;
 mod means;
 mod network;
+mod placeholders;
 mod supervise;
 mod walls;
 

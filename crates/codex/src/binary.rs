@@ -6,6 +6,7 @@
 //!
 //! Nothing here reads the process environment: it comes in as [`Environment`].
 
+mod bubblewrap;
 mod cache;
 mod child;
 mod digest;
@@ -19,6 +20,7 @@ mod resolve;
 mod verify;
 mod version;
 
+pub use bubblewrap::shipped_bubblewraps;
 pub use cache::{Broken, Cache, CacheError, Installed, Listed};
 pub use environment::Environment;
 pub use install::{

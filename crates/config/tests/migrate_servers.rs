@@ -318,3 +318,26 @@ fn files_that_hold_no_servers_are_told() {
     let notes = read_source("mcp_servers: {a: 1}\nmcpServers: [{command: x}]\n").unwrap().notes;
     assert_eq!(notes, ["mcp_servers.a: is no table", "mcpServers: a server without a name"]);
 }
+
+#[test]
+fn seconds_stay_seconds_and_only_where_programs_count_milliseconds_a_large_number_is_taken_for_them()
+ {
+    let (tool, start) = ("tool_timeout_sec", "startup_timeout_sec");
+    let cases = [
+        ("mcp_servers: {a: {command: x, timeout: 1800}}", tool, 1800.0),
+        ("mcp_servers: {a: {command: x, connect_timeout: 1200}}", start, 1200.0),
+        ("mcp_servers: {a: {command: x, tool_timeout_sec: 3600}}", tool, 3600.0),
+        ("extensions: {a: {cmd: x, type: stdio, timeout: 3000}}", tool, 3000.0),
+        (r#"{"mcpServers": {"a": {"command": "x", "tool_timeout_sec": 3600}}}"#, tool, 3600.0),
+        (r#"{"mcpServers": {"a": {"command": "x", "startup_timeout_sec": 1000}}}"#, start, 1000.0),
+        (r#"{"servers": {"a": {"command": "x", "timeout": 5000}}}"#, tool, 5000.0),
+        (r#"{"mcpServers": {"a": {"command": "x", "timeout": 60}}}"#, tool, 60.0),
+        (r#"{"mcpServers": {"a": {"command": "x", "timeout": 600000}}}"#, tool, 600.0),
+        (r#"{"mcp": {"a": {"command": ["x"], "timeout": 5000}}}"#, tool, 5.0),
+        (r#"{"context_servers": {"a": {"command": "x", "timeout": 60000}}}"#, tool, 60.0),
+    ];
+    for (file, key, seconds) in cases {
+        let server = only(file);
+        assert_eq!(server.table.get(key), Some(&toml::Value::Float(seconds)), "{file}");
+    }
+}

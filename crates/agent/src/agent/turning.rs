@@ -384,8 +384,15 @@ impl OwnEnd {
     }
 }
 
+/// What was said, for people; an image by a word.
 fn texts<'a>(said: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
-    said.into_iter().filter_map(|entry| entry.message.content.clone()).collect()
+    let text = |entry: &Entry| {
+        let text = entry.message.content.clone().filter(|text| !text.is_empty());
+        let images = entry.images.iter().map(|_| "[image]".to_owned());
+        let lines: Vec<String> = text.into_iter().chain(images).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    };
+    said.into_iter().filter_map(text).collect()
 }
 
 fn outcome_of(final_response: String, how: How) -> TurnOutcome {

@@ -173,7 +173,7 @@ impl<D: Dialect> Client<D> {
         if let Some(credential) = kept {
             return Ok(credential);
         }
-        let credential = self.provider.key.fetch().await?;
+        let credential = self.provider.credential().await?;
         *self.lock_credential() = Some(credential.clone());
         Ok(credential)
     }

@@ -60,6 +60,10 @@ pub enum CredentialError {
     CommandHangs { program: String, within: Duration },
     #[error("nobody is logged in to Codex in {0}; run `codex login`")]
     NotLoggedIn(PathBuf),
+    #[error(
+        "Codex is logged in with an API key in {0}, which ChatGPT's servers are not to see; begin a new session, or give the provider another base_url"
+    )]
+    KeyForAnother(PathBuf),
     #[error("{path} is not what Codex writes: {source}; run `codex login`")]
     BadLogin { path: PathBuf, source: serde_json::Error },
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Proxy, RequestBuilder, Url, redirect};
+use reqwest::{RequestBuilder, Url, redirect};
 use serde_json::Value;
 
 use super::credentials::Credential;
@@ -39,8 +39,8 @@ impl Http {
             builder = builder.connect_timeout(limit);
         }
         if let Some(proxy) = &provider.proxy {
-            let parsed = Proxy::all(proxy).map_err(|_| ProviderError::Proxy(proxy.clone()))?;
-            builder = builder.proxy(parsed);
+            let wrong = || ProviderError::Proxy(proxy.url.clone());
+            builder = builder.proxy(proxy.proxy().ok_or_else(wrong)?);
         }
         let mut always = HeaderMap::new();
         for (name, value) in &provider.headers {

@@ -24,7 +24,7 @@ pub async fn list_models(provider: &Provider) -> Result<Vec<String>, String> {
     let http =
         Http::new(provider, &Patience::default(), path).map_err(|error| error.to_string())?;
     let work = async {
-        let credential = provider.key.fetch().await.map_err(|error| error.to_string())?;
+        let credential = provider.credential().await.map_err(|error| error.to_string())?;
         let response = http.get(&credential).send().await.map_err(|error| describe(&error))?;
         if !response.status().is_success() {
             return Err(format!("the provider answers with status {}", response.status().as_u16()));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::ModelApi;
 use super::chat::Chat;
 use super::client::Client;
-use super::credentials::{KeySource, Secret};
+use super::credentials::{Credential, CredentialError, KeySource, Secret};
 use super::patience::Patience;
+use super::proxy::ThroughProxy;
 use super::responses::Responses;
 
 /// A provider of models.
@@ -20,8 +21,7 @@ pub struct Provider {
     pub issuer: String,
     /// Further headers of each request.
     pub headers: Vec<(String, Secret)>,
-    /// The URL of a proxy. None is taken from the environment: only `cli` reads that.
-    pub proxy: Option<String>,
+    pub proxy: Option<ThroughProxy>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,19 @@ pub fn issuer(base_url: &str) -> String {
 }
 
 impl Provider {
+    /// The key for this place. A login may have changed since the place was chosen by it, and a key is shown to nobody else.
+    pub(crate) async fn credential(&self) -> Result<Credential, CredentialError> {
+        let credential = self.key.fetch().await?;
+        match &self.key {
+            KeySource::CodexLogin { codex_home }
+                if self.issuer == CODEX_BACKEND && credential.account.is_none() =>
+            {
+                Err(CredentialError::KeyForAnother(codex_home.clone()))
+            }
+            _ => Ok(credential),
+        }
+    }
+
     /// A client for this provider, to be shared by all who ask. Nothing is sent yet, and no key is fetched.
     pub fn connect(self, patience: Patience) -> Result<Arc<dyn ModelApi>, ProviderError> {
         let issuer = self.issuer.clone();
@@ -108,7 +121,7 @@ mod tests {
             key: KeySource::None,
             issuer: String::new(),
             headers: Vec::new(),
-            proxy: proxy.map(str::to_owned),
+            proxy: proxy.map(|url| ThroughProxy { url: url.to_owned(), not_for: String::new() }),
         };
         let said = |provider: Provider| match provider.connect(Patience::default()) {
             Ok(_) => panic!("it is taken"),
@@ -122,5 +135,26 @@ mod tests {
             said(provider("https://api.openai.com", Some("::"))),
             "\"::\" is no URL of a proxy"
         );
+    }
+
+    /// The place was chosen by a login that is another one now.
+    #[tokio::test]
+    async fn a_key_of_the_api_is_not_shown_to_chatgpt() {
+        let home = tempfile::tempdir().unwrap();
+        let login = |text: &str| std::fs::write(home.path().join("auth.json"), text).unwrap();
+        let place = "https://chatgpt.com/backend-api/codex";
+        let provider = Provider {
+            base_url: place.to_owned(),
+            wire: Wire::Responses,
+            key: KeySource::CodexLogin { codex_home: home.path().to_owned() },
+            issuer: issuer(place),
+            headers: Vec::new(),
+            proxy: None,
+        };
+        login(r#"{"tokens": {"access_token": "at", "account_id": "acc"}}"#);
+        assert!(provider.credential().await.is_ok());
+        login(r#"{"auth_mode": "apikey", "OPENAI_API_KEY": "sk"}"#);
+        let said = provider.credential().await.unwrap_err().to_string();
+        assert!(said.contains("begin a new session"), "{said}");
     }
 }

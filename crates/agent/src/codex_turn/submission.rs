@@ -1,17 +1,21 @@
 //! What is sent to Codex for one message of the user.
 
-use ostler_model::input::{ContextPart, ContextRole, Part};
+use ostler_model::input::{Content, ContextPart, ContextRole, Part};
 use ostler_model::message::Role;
 use ostler_model::task::TaskSettings;
 use ostler_model::{Input, TaskId};
 use serde::{Deserialize, Serialize};
 
+use crate::api::Entry;
 use crate::conversation::Conversation;
 use crate::history::Kept;
 use crate::prompt::changed_context;
 
 /// Of what was said before, told to a thread that does not know it. A quarter of the context of a small model.
 const MOST_SEED_BYTES: usize = 128 * 1024;
+
+/// Of the images among it, as they are sent. The daemon takes 8 MiB as one request.
+const MOST_SEED_IMAGE_BYTES: usize = 5 * 1024 * 1024;
 
 /// Kept with the turn before it is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,7 +67,8 @@ impl Submission {
             let text = changed_context(context);
             input.context.push(ContextPart { role: ContextRole::Developer, text });
         }
-        input.context.extend(seed(&earlier(conversation, binding.told_to, turn), None));
+        let earlier = earlier(conversation, binding.told_to, turn);
+        seed(&earlier, None, image_room(&mut input)).put_into(&mut input);
         let key = format!("chat/{}/{turn}", conversation.id());
         let target = Target::Task(binding.task.clone());
         Self { key, target, input, context: context.to_owned() }
@@ -81,7 +86,9 @@ impl Submission {
         let summary = state.compression.as_ref();
         let after = summary.map_or(0, |it| it.up_to);
         let summary = summary.map(|it| it.summary.as_str());
-        input.context = seed(&earlier(conversation, after, turn), summary);
+        input.context = Vec::new();
+        let earlier = earlier(conversation, after, turn);
+        seed(&earlier, summary, image_room(&mut input)).put_into(&mut input);
         let mut settings = settings.clone();
         let told = [settings.developer_instructions.take(), Some(context.to_owned())];
         let told: Vec<String> = told.into_iter().flatten().filter(|it| !it.is_empty()).collect();
@@ -107,10 +114,47 @@ fn parts(said: &Said<'_>) -> Vec<Part> {
     text.into_iter().chain(said.images.iter().map(image)).collect()
 }
 
-/// What was said, for a thread that was not there: the newest as far as there is room, without what tools said.
-pub(crate) fn seed(kept: &[Kept], summary: Option<&str>) -> Vec<ContextPart> {
+/// What was said, for a thread that was not there.
+struct Seed {
+    context: Vec<ContextPart>,
+    /// As `data:` URLs. What is put before the model has only text, so they come with the user's message.
+    images: Vec<String>,
+}
+
+impl Seed {
+    fn put_into(self, input: &mut Input) {
+        input.context.extend(self.context);
+        if let Content::Message(parts) = &mut input.content
+            && !self.images.is_empty()
+        {
+            parts.push(Part::Text(EARLIER_IMAGES.to_owned()));
+            parts.extend(self.images.into_iter().map(Part::ImageUrl));
+        }
+    }
+}
+
+const EARLIER_IMAGES: &str =
+    "[Here are the images of the earlier messages, in the order of their numbers:]";
+
+/// How many bytes of earlier images there is room for beside the message's own. Those that it had for a thread that is replaced
+/// are taken out.
+fn image_room(input: &mut Input) -> usize {
+    let Content::Message(parts) = &mut input.content else { return 0 };
+    let is_earlier = |part: &Part| matches!(part, Part::Text(text) if text == EARLIER_IMAGES);
+    if let Some(at) = parts.iter().position(is_earlier) {
+        parts.truncate(at);
+    }
+    let length = |part: &Part| match part {
+        Part::ImageUrl(url) => url.len(),
+        _ => 0,
+    };
+    MOST_SEED_IMAGE_BYTES.saturating_sub(parts.iter().map(length).sum())
+}
+
+/// The newest as far as there is room, without what tools said.
+fn seed(kept: &[Kept], summary: Option<&str>, mut image_room: usize) -> Seed {
     let mut room = MOST_SEED_BYTES;
-    let mut parts = Vec::new();
+    let mut told: Vec<(ContextRole, &Entry, Vec<bool>)> = Vec::new();
     let mut is_whole = true;
     for it in kept.iter().rev() {
         let message = &it.entry.message;
@@ -119,15 +163,21 @@ pub(crate) fn seed(kept: &[Kept], summary: Option<&str>) -> Vec<ContextPart> {
             Role::Assistant => ContextRole::Assistant,
             Role::Tool => continue,
         };
-        let Some(text) = message.content.clone().filter(|text| !text.trim().is_empty()) else {
+        let text = message.content.as_deref().unwrap_or_default();
+        if text.trim().is_empty() && it.entry.images.is_empty() {
             continue;
-        };
+        }
         if text.len() > room {
             is_whole = false;
             break;
         }
         room -= text.len();
-        parts.push(ContextPart { role, text });
+        let fits = it.entry.images.iter().map(|image| {
+            let left = image_room.checked_sub(image.len());
+            image_room = left.unwrap_or(image_room);
+            left.is_some()
+        });
+        told.push((role, &it.entry, fits.collect()));
     }
     let head = match (summary, is_whole) {
         (Some(summary), _) => {
@@ -138,7 +188,20 @@ pub(crate) fn seed(kept: &[Kept], summary: Option<&str>) -> Vec<ContextPart> {
         }
         (None, true) => None,
     };
-    parts.extend(head.map(|text| ContextPart { role: ContextRole::Developer, text }));
-    parts.reverse();
-    parts
+    let head = head.map(|text| ContextPart { role: ContextRole::Developer, text });
+    let mut seed = Seed { context: head.into_iter().collect(), images: Vec::new() };
+    for (role, entry, fits) in told.into_iter().rev() {
+        let text = entry.message.content.clone().filter(|text| !text.trim().is_empty());
+        let mut lines: Vec<String> = text.into_iter().collect();
+        for (image, fits) in entry.images.iter().zip(fits) {
+            if fits {
+                seed.images.push(image.clone());
+                lines.push(format!("[image {}]", seed.images.len()));
+            } else {
+                lines.push("[an image, which is left out here]".to_owned());
+            }
+        }
+        seed.context.push(ContextPart { role, text: lines.join("\n") });
+    }
+    seed
 }

@@ -15,6 +15,9 @@ use crate::tool::{CallContext, ToolResult};
 /// Of a result, for people.
 const SUMMARY_CHARACTERS: usize = 200;
 
+/// Models call up to about this many tools at once; more would only wait for the disk.
+const AT_ONCE: usize = 8;
+
 const STOPPED: &str = "[not run: the user stopped the turn]";
 
 impl OwnLoop<'_> {
@@ -34,35 +37,38 @@ impl OwnLoop<'_> {
     }
 
     async fn run_group(&mut self, group: &[Call]) -> Result<(), KeepError> {
-        let mut running = FuturesUnordered::new();
-        for call in group {
-            self.end.used.push(call.tool.clone());
-            self.end.tool_iterations += 1;
-            if self.controls.stop.is_cancelled() {
-                self.keep_result(call, ToolResult::failed(STOPPED)).await?;
-                continue;
-            }
-            let preview = self.parts.toolbox.preview(call);
-            let tool = call.tool.clone();
-            (self.hear)(Activity::ToolBegan { call: call.id.clone(), tool, preview });
-            let context = CallContext {
-                conversation: self.conversation.id().to_owned(),
-                call: call.id.clone(),
-                cwd: self.parts.cwd.clone(),
-                asks: self.parts.asks.clone(),
-                stop: self.controls.stop.clone(),
-            };
-            let toolbox = self.parts.toolbox;
-            running.push(async move {
-                let began = Instant::now();
-                let result = toolbox.run(call, &context).await;
-                (call, result, began.elapsed())
-            });
-        }
         let listening = self.listening();
-        while let Some((call, result, elapsed)) =
-            listening.during(running.next(), self.conversation).await
-        {
+        let mut waiting = group.iter();
+        let mut running = FuturesUnordered::new();
+        loop {
+            while running.len() < AT_ONCE
+                && let Some(call) = waiting.next()
+            {
+                self.end.used.push(call.tool.clone());
+                self.end.tool_iterations += 1;
+                if self.controls.stop.is_cancelled() {
+                    self.keep_result(call, ToolResult::failed(STOPPED)).await?;
+                    continue;
+                }
+                let preview = self.parts.toolbox.preview(call);
+                let tool = call.tool.clone();
+                (self.hear)(Activity::ToolBegan { call: call.id.clone(), tool, preview });
+                let context = CallContext {
+                    conversation: self.conversation.id().to_owned(),
+                    call: call.id.clone(),
+                    cwd: self.parts.cwd.clone(),
+                    asks: self.parts.asks.clone(),
+                    stop: self.controls.stop.clone(),
+                };
+                let toolbox = self.parts.toolbox;
+                running.push(async move {
+                    let began = Instant::now();
+                    let result = toolbox.run(call, &context).await;
+                    (call, result, began.elapsed())
+                });
+            }
+            let next = listening.during(running.next(), self.conversation).await;
+            let Some((call, result, elapsed)) = next else { return Ok(()) };
             let summary: String = result.content.chars().take(SUMMARY_CHARACTERS).collect();
             (self.hear)(Activity::ToolEnded {
                 call: call.id.clone(),
@@ -71,10 +77,8 @@ impl OwnLoop<'_> {
                 is_error: result.is_error,
                 summary,
             });
-            let message = Message::tool(call.id.clone(), result.content);
-            self.conversation.append_result(&call.id, Entry::plain(message)).await?;
+            self.keep_result(call, result).await?;
         }
-        Ok(())
     }
 
     async fn keep_result(&mut self, call: &Call, result: ToolResult) -> Result<(), KeepError> {

@@ -24,17 +24,21 @@ pub enum Means {
 pub struct Unavailable(pub String);
 
 impl Means {
-    /// Looks. `bwrap` is where that program is, if it is anywhere: it can hold what Landlock alone cannot.
-    pub fn find(bwrap: Option<PathBuf>) -> Result<Self, Unavailable> {
-        match (bwrap, landlock()) {
-            (Some(program), _) if super::bubblewrap::works(&program) => {
-                Ok(Self::Bubblewrap(program))
+    /// Looks. `bwraps` are the places where that program is, the best first: it can hold what Landlock alone cannot.
+    pub fn find(bwraps: impl IntoIterator<Item = PathBuf>) -> Result<Self, Unavailable> {
+        let mut is_here = false;
+        for program in bwraps {
+            if super::bubblewrap::works(&program) {
+                return Ok(Self::Bubblewrap(program));
             }
-            (_, Ok(())) => Ok(Self::Landlock),
-            (Some(_), Err(error)) => Err(Unavailable(format!(
+            is_here = true;
+        }
+        match landlock() {
+            Ok(()) => Ok(Self::Landlock),
+            Err(error) if is_here => Err(Unavailable(format!(
                 "no Landlock: {error}; bubblewrap is here and does not work"
             ))),
-            (None, Err(error)) => Err(Unavailable(format!("no Landlock: {error}"))),
+            Err(error) => Err(Unavailable(format!("no Landlock: {error}"))),
         }
     }
 }

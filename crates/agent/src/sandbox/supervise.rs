@@ -15,6 +15,7 @@ use landlock::RulesetError;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
+use super::placeholders::Placeholders;
 use super::walls::Walls;
 use super::{bubblewrap, descendants, landlock_walls, means, network};
 
@@ -37,6 +38,8 @@ pub enum SandboxError {
     NotEnforced,
     #[error("{} cannot be made writable: {source}", path.display())]
     Path { path: PathBuf, source: std::io::Error },
+    #[error("{} decides what programs do later and cannot be held: {source}; move it away, or ask for the command to run outside of the sandbox", path.display())]
+    Guard { path: PathBuf, source: std::io::Error },
     #[error("the network cannot be shut off: {0}")]
     Network(String),
     #[error("cannot {action}: {source}")]
@@ -62,14 +65,25 @@ pub fn sandbox_exec(
     system("begin a session", rustix::process::setsid().map(drop))?;
     let this = Some(rustix::process::getpid());
     system("adopt processes", rustix::process::set_child_subreaper(this))?;
-    let child = start(walls, &words(walls, command, own))?;
-    std::thread::spawn(move || end_with_the_line(child));
-    let code = reap_until(child)?;
-    end_the_rest();
+    let guarded = match walls {
+        Walls::Bubblewrap { read_only, .. } => read_only.as_slice(),
+        Walls::None | Walls::Landlock { .. } | Walls::InsideBubblewrap { .. } => &[],
+    };
+    let places = Placeholders::hold(guarded)?;
+    let ended = run(walls, &words(walls, command, own, places.there()));
+    places.give_up();
     for folder in thrown_away {
         // Whoever made it looks for what is left the next time.
         std::fs::remove_dir_all(folder).ok();
     }
+    ended
+}
+
+fn run(walls: &Walls, words: &[OsString]) -> Result<i32, SandboxError> {
+    let child = start(walls, words)?;
+    std::thread::spawn(move || end_with_the_line(child));
+    let code = reap_until(child)?;
+    end_the_rest();
     Ok(code)
 }
 
@@ -89,8 +103,13 @@ fn inside_bubblewrap(
     Err(SandboxError::Start { program: program.clone(), source })
 }
 
-fn words(walls: &Walls, command: &[OsString], own: &[OsString]) -> Vec<OsString> {
-    let Walls::Bubblewrap { program, writable, read_only, network } = walls else {
+fn words(
+    walls: &Walls,
+    command: &[OsString],
+    own: &[OsString],
+    read_only: &[PathBuf],
+) -> Vec<OsString> {
+    let Walls::Bubblewrap { program, writable, network, .. } = walls else {
         return command.to_vec();
     };
     let inside = Walls::InsideBubblewrap { writable: writable.clone(), network: *network };

@@ -21,7 +21,7 @@ pub enum Walls {
     Bubblewrap {
         program: PathBuf,
         writable: Vec<PathBuf>,
-        /// Below the writable ones.
+        /// Below the writable ones. Where there is nothing, an empty folder holds the place while the command runs.
         read_only: Vec<PathBuf>,
         network: bool,
     },
@@ -39,20 +39,47 @@ impl Boundary {
         if self.mode == SandboxMode::DangerFullAccess {
             return Walls::None;
         }
-        let writable = without(&self.writable, &self.protected, &entries);
+        let mut writable = without(&self.writable, &self.protected, &entries);
+        // What is in a folder that is writable only in parts was not named by anybody.
+        let is_guarded = |path: &PathBuf| self.guarded().any(|guarded| guarded == *path);
+        writable.retain(|path| self.writable.contains(path) || !is_guarded(path));
         match means {
             Means::Landlock => Walls::Landlock { writable, network: self.network },
             Means::Bubblewrap(program) => {
-                let guarded = |root: &PathBuf| GUARDED.map(|name| root.join(name));
-                let guarded = self.writable.iter().flat_map(guarded);
+                // Nothing can be made in a folder that is writable only in parts.
+                let can_be = |path: &PathBuf| {
+                    path.parent().is_some_and(|root| writable.contains(&root.into()))
+                };
+                let guarded = self.guarded().filter(|path| can_be(path) || path.exists());
                 Walls::Bubblewrap {
                     program: program.clone(),
+                    read_only: guarded.collect(),
                     writable,
-                    read_only: guarded.filter(|path| path.exists()).collect(),
                     network: self.network,
                 }
             }
         }
+    }
+
+    /// Why these means do not keep a command from what decides on later programs; none if they do, or if nobody wants it kept.
+    pub fn unguarded(&self, means: &Means) -> Option<String> {
+        if self.mode == SandboxMode::DangerFullAccess || self.writable.is_empty() {
+            return None;
+        }
+        let what = "what is below `.git`, `.codex` and `.agents` decides what programs do later, outside of every sandbox";
+        match means {
+            Means::Landlock => Some(format!(
+                "{what}, and without a working bubblewrap (`bwrap`) no command is kept from it"
+            )),
+            Means::Bubblewrap(_) => {
+                let link = self.guarded().find(|path| path.is_symlink())?;
+                Some(format!("{what}, and {} is a link, which could be replaced", link.display()))
+            }
+        }
+    }
+
+    fn guarded(&self) -> impl Iterator<Item = PathBuf> {
+        self.writable.iter().flat_map(|root| GUARDED.map(|name| root.join(name)))
     }
 }
 
@@ -90,8 +117,33 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::without;
+    use super::{Walls, without};
+    use crate::sandbox::{Confinement, Means};
+    use ostler_model::task::{Sandbox, SandboxMode};
     use std::path::{Path, PathBuf};
+
+    #[test]
+    fn what_decides_on_later_programs_is_not_among_what_is_beside_a_protected_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let cwd = folder.path().canonicalize().unwrap();
+        for name in ["src", ".git", "home"] {
+            std::fs::create_dir(cwd.join(name)).unwrap();
+        }
+        let sandbox = Sandbox { mode: SandboxMode::WorkspaceWrite, ..Sandbox::default() };
+        let protected = vec![cwd.join("home")];
+        let confinement =
+            Confinement { sandbox, cwd: cwd.clone(), protected, ..Confinement::default() };
+
+        let walls = confinement.resolve().walls(&Means::Bubblewrap("/bwrap".into()));
+
+        let wanted = Walls::Bubblewrap {
+            program: "/bwrap".into(),
+            writable: vec![cwd.join("src")],
+            read_only: vec![cwd.join(".git")],
+            network: false,
+        };
+        assert_eq!(walls, wanted);
+    }
 
     #[test]
     fn a_protected_folder_is_taken_out_by_allowing_all_beside_the_way_to_it() {

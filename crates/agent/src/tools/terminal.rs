@@ -118,7 +118,14 @@ impl Terminal {
                 return self.asked(Walls::None, unavailable.to_string(), Some(everything));
             }
         };
-        if boundary.approval == Approval::Untrusted && !harmless::is_harmless(&arguments.command) {
+        if harmless::is_harmless(&arguments.command) {
+            return Way::Free(walls);
+        }
+        let means = self.settings.means.as_ref().ok();
+        if let Some(why) = means.and_then(|means| boundary.unguarded(means)) {
+            return self.asked(walls, format!("{justification}: {why}"), None);
+        }
+        if boundary.approval == Approval::Untrusted {
             let extra = (walls == Walls::None).then_some(everything);
             return self.asked(walls, justification.to_owned(), extra);
         }

@@ -2,29 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{cap, schema};
-use crate::Activity;
-use crate::Hear;
 use crate::api::Call;
 use crate::tool::{CallContext, Tool, ToolDefinition, ToolResult};
 
 /// About 12 000 tokens: a model still has room for ten such results.
 const OUTPUT_BYTES: usize = 50 * 1024;
 
-/// Models call up to about this many tools at once; more would only wait for the disk.
-const AT_ONCE: usize = 8;
-
 /// A stopped command needs 2 s to be asked politely and some to be killed; a tool that takes longer is dropped.
 const STOP_DEADLINE: Duration = Duration::from_secs(10);
-
-/// What a person is shown of a result.
-const SUMMARY_LINES: usize = 3;
 
 #[derive(Clone)]
 pub struct Toolbox {
@@ -81,66 +72,10 @@ impl Toolbox {
     }
 
     /// Runs one call. Whatever goes wrong is a result that the model can read.
-    pub async fn run(&self, call: &Call, context: &CallContext) -> ToolResult {
-        self.run_ready(self.ready(call), call, context).await
-    }
-
-    /// Runs the calls of one answer, and gives their results in the same order.
     ///
-    /// Calls that only look run beside each other. One that changes something waits for those before it, and those behind
-    /// wait for it: so each sees what the model thinks that it sees.
-    pub async fn run_all(
-        &self,
-        calls: &[Call],
-        context: &CallContext,
-        hear: Hear<'_>,
-    ) -> Vec<ToolResult> {
-        let ready: Vec<_> = calls.iter().map(|call| (call, self.ready(call))).collect();
-        let mut results = Vec::with_capacity(calls.len());
-        let mut left = ready.into_iter().peekable();
-        while let Some(first) = left.next() {
-            let mut together = vec![first];
-            if together.iter().all(only_looks) {
-                while let Some(next) = left.next_if(only_looks) {
-                    together.push(next);
-                }
-            }
-            // `buffered` keeps the order.
-            let running =
-                together.into_iter().map(|(call, ready)| self.told(call, ready, context, hear));
-            results.extend(stream::iter(running).buffered(AT_ONCE).collect::<Vec<_>>().await);
-        }
-        results
-    }
-
-    async fn told(
-        &self,
-        call: &Call,
-        ready: Ready,
-        context: &CallContext,
-        hear: Hear<'_>,
-    ) -> ToolResult {
-        let preview = match &ready {
-            Ok((tool, arguments)) => tool.preview(arguments),
-            Err(_) => String::new(),
-        };
-        hear(Activity::ToolBegan { call: call.id.clone(), tool: call.tool.clone(), preview });
-        let begun = Instant::now();
-        let context = CallContext { call: call.id.clone(), ..context.clone() };
-        let result = self.run_ready(ready, call, &context).await;
-        hear(Activity::ToolEnded {
-            call: call.id.clone(),
-            tool: call.tool.clone(),
-            elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            is_error: result.is_error,
-            summary: result.content.lines().take(SUMMARY_LINES).collect::<Vec<_>>().join("\n"),
-        });
-        result
-    }
-
     /// In a task of its own, so that a panic ends the call and not the conversation.
-    async fn run_ready(&self, ready: Ready, call: &Call, context: &CallContext) -> ToolResult {
-        let (tool, arguments) = match ready {
+    pub async fn run(&self, call: &Call, context: &CallContext) -> ToolResult {
+        let (tool, arguments) = match self.ready(call) {
             Ok(ready) => ready,
             Err(result) => return result,
         };
@@ -200,11 +135,6 @@ impl Toolbox {
             .map_err(|wrong| ToolResult::failed(format!("`{}` was not run: {wrong}", call.tool)))?;
         Ok((tool.clone(), arguments))
     }
-}
-
-/// A call that cannot be run changes nothing.
-fn only_looks((_, ready): &(&Call, Ready)) -> bool {
-    ready.as_ref().map_or(true, |(tool, arguments)| tool.only_reads(arguments))
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ostler_model::Decision;
 use serde_json::{Value, json};
-use tokio::sync::Barrier;
 
 use super::Toolbox;
-use crate::Activity;
 use crate::api::Call;
 use crate::tool::{CallContext, Tool, ToolDefinition, ToolResult};
 use crate::tools::fakes::{Answer, FakeAsks, context};
@@ -16,7 +13,6 @@ use crate::tools::fakes::{Answer, FakeAsks, context};
 struct Fake {
     name: &'static str,
     order: Arc<Mutex<Vec<String>>>,
-    meeting: Arc<Barrier>,
 }
 
 impl Tool for Fake {
@@ -38,9 +34,6 @@ impl Tool for Fake {
     fn call<'a>(&'a self, arguments: Value, context: &'a CallContext) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             match self.name {
-                "look" => {
-                    self.meeting.wait().await;
-                }
                 "break" => panic!("a fault"),
                 "hang" => std::future::pending().await,
                 "long" => return ToolResult::said("x".repeat(100)),
@@ -55,10 +48,8 @@ impl Tool for Fake {
 
 fn toolbox() -> (Toolbox, Arc<Mutex<Vec<String>>>) {
     let order = Arc::new(Mutex::new(Vec::new()));
-    let meeting = Arc::new(Barrier::new(2));
-    let tools = ["look", "change", "break", "hang", "long", "cancel"].map(|name| {
-        Arc::new(Fake { name, order: order.clone(), meeting: meeting.clone() }) as Arc<dyn Tool>
-    });
+    let tools = ["look", "change", "break", "hang", "long", "cancel"]
+        .map(|name| Arc::new(Fake { name, order: order.clone() }) as Arc<dyn Tool>);
     (Toolbox::new(tools.to_vec()), order)
 }
 
@@ -123,42 +114,14 @@ async fn long_output_is_cut_with_a_mark() {
     assert_eq!(result.content, "xxxxx\n[… 90 bytes with 0 lines were cut here …]\nxxxxx");
 }
 
-/// Two that look wait for each other: run one after the other they would never end.
-#[tokio::test]
-async fn lookers_run_beside_each_other_and_changers_in_their_order() {
-    let (toolbox, order) = toolbox();
-    let calls = [
-        call("a", "change", "{}"),
-        call("b", "look", "{}"),
-        call("c", "look", "{}"),
-        call("d", "change", "{}"),
-        call("e", "nothing", "{}"),
-    ];
-    let heard = Mutex::new(Vec::new());
-    let hear = |activity: Activity| heard.lock().unwrap().push(activity);
-
-    let context = a_context();
-    let running = toolbox.run_all(&calls, &context, &hear);
-    let results = tokio::time::timeout(Duration::from_secs(10), running).await.unwrap();
-
-    let said: Vec<_> = results.iter().map(|result| result.content.as_str()).collect();
-    assert_eq!(said[..4], ["a {}", "b {}", "c {}", "d {}"]);
-    assert!(results[4].is_error);
-    let order = order.lock().unwrap().clone();
-    assert_eq!((order[0].as_str(), order[3].as_str()), ("a", "d"));
-    let heard = heard.into_inner().unwrap();
-    let began = heard.iter().filter(|activity| matches!(activity, Activity::ToolBegan { .. }));
-    let ended = heard.iter().filter(|activity| matches!(activity, Activity::ToolEnded { .. }));
-    assert_eq!((began.count(), ended.count()), (5, 5));
-}
-
 #[tokio::test]
 async fn after_a_stop_nothing_more_is_run() {
     let (toolbox, order) = toolbox();
-    let calls = [call("a", "cancel", "{}"), call("b", "change", "{}")];
-    let results = toolbox.run_all(&calls, &a_context(), &|_| {}).await;
-    assert_eq!(results[1], ToolResult::failed("not run: the turn was stopped before"));
-    assert_eq!(*order.lock().unwrap(), ["a"]);
+    let context = a_context();
+    assert!(!toolbox.run(&call("call", "cancel", "{}"), &context).await.is_error);
+    let result = toolbox.run(&call("b", "change", "{}"), &context).await;
+    assert_eq!(result, ToolResult::failed("not run: the turn was stopped before"));
+    assert_eq!(*order.lock().unwrap(), ["call"]);
 }
 
 #[tokio::test(start_paused = true)]

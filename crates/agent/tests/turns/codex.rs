@@ -1,8 +1,8 @@
 //! Turns on Codex.
 
 use ostler_agent::ports::TaskEnded;
-use ostler_agent::{Runtime, Which};
-use ostler_model::input::{ContextPart, ContextRole};
+use ostler_agent::{Controls, Runtime, UserInput, Which};
+use ostler_model::input::{Content, ContextPart, ContextRole, Part};
 use ostler_model::usage::{Tokens, Usage};
 use ostler_model::{Failure, FailureClass, Message, TaskId, TurnEnd, TurnResult};
 
@@ -106,6 +106,51 @@ async fn each_runtime_is_told_once_what_was_said_on_the_other() {
             "follow task1 chat/0198-talk/4",
         ]
     );
+}
+
+#[tokio::test]
+async fn images_of_the_other_runtime_come_with_the_next_message() {
+    let world = World::new(vec![says("A mare."), says("A foal.")]);
+    world.daemon.ends.lock().unwrap().extend([ended("Both."), ended("Once more.")]);
+    let mut agent = world.open(Which::New, None).await;
+    let image = |name: &str| format!("data:image/png;base64,{name}");
+    let huge = "x".repeat(6 * 1024 * 1024);
+    let said = [
+        UserInput { text: "who?".to_owned(), images: vec![image("mare"), image(&huge)] },
+        UserInput { text: String::new(), images: vec![image("foal")] },
+    ];
+    for said in said {
+        agent.turn(said, &Controls::default(), &|_| {}).await;
+    }
+    agent.set_runtime(Runtime::CodexAppServer).await.unwrap();
+    say(&mut agent, "and who are both?").await;
+    // Another thread is told all of it anew, and each of it once.
+    world.daemon.gone.lock().unwrap().push(TaskId::new("task1"));
+    say(&mut agent, "again").await;
+
+    let inputs = world.daemon.inputs.lock().unwrap().clone();
+    let (user, assistant) = (ContextRole::User, ContextRole::Assistant);
+    let context = [
+        part(user, "who?\n[image 1]\n[an image, which is left out here]"),
+        part(assistant, "A mare."),
+        part(user, "[image 2]"),
+        part(assistant, "A foal."),
+    ];
+    let carried = |text: &str| {
+        let earlier =
+            "[Here are the images of the earlier messages, in the order of their numbers:]";
+        Content::Message(vec![
+            Part::Text(text.to_owned()),
+            Part::Text(earlier.to_owned()),
+            Part::ImageUrl(image("mare")),
+            Part::ImageUrl(image("foal")),
+        ])
+    };
+    assert_eq!(
+        (&inputs[0].context[..], &inputs[0].content),
+        (&context[..], &carried("and who are both?"))
+    );
+    assert_eq!((&inputs[1].context[..4], &inputs[1].content), (&context[..], &carried("again")));
 }
 
 #[tokio::test]

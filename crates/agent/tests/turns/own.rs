@@ -1,7 +1,9 @@
 //! The host's own loop.
 
+use std::sync::Mutex;
+
 use ostler_agent::api::{Answer, Finish};
-use ostler_agent::{Controls, UserInput, Which};
+use ostler_agent::{Activity, Controls, UserInput, Which};
 use ostler_model::FailureClass;
 
 use crate::world::{Reply, World, answer, calls, roles, say, says};
@@ -34,6 +36,50 @@ async fn tools_run_and_their_results_go_back() {
     let shown = &world.shown()[1];
     assert!(shown[2].1.contains("oats"), "{shown:?}");
     assert!(shown[3].1.contains("no_such_tool"), "{shown:?}");
+}
+
+/// The tools that began and ended, in that order: `+a` and `-a`.
+async fn heard(replies: &[(&str, &str, &str)]) -> Vec<String> {
+    let world = World::new(vec![calls(replies), says("Done.")]);
+    let mut agent = world.open(Which::New, None).await;
+    let heard = Mutex::new(Vec::new());
+    let hear = |activity: Activity| match activity {
+        Activity::ToolBegan { call, .. } => heard.lock().unwrap().push(format!("+{call}")),
+        Activity::ToolEnded { call, .. } => heard.lock().unwrap().push(format!("-{call}")),
+        _ => {}
+    };
+    let outcome = agent.turn(UserInput::text("look"), &Controls::default(), &hear).await;
+    assert!(outcome.completed, "{outcome:?}");
+    heard.into_inner().unwrap()
+}
+
+#[tokio::test]
+async fn lookers_run_beside_each_other_and_changers_in_their_place() {
+    let look = r#"{"path":"hay.txt"}"#;
+    let mut heard = heard(&[
+        ("a", "todo", r#"{"todos":[]}"#),
+        ("b", "read_file", look),
+        ("c", "read_file", look),
+        ("d", "todo", r#"{"todos":[]}"#),
+    ])
+    .await;
+    // Which of the two that look ends first is open.
+    heard[4..6].sort();
+    assert_eq!(heard, ["+a", "-a", "+b", "+c", "-b", "-c", "+d", "-d"]);
+}
+
+#[tokio::test]
+async fn no_more_than_eight_run_at_once_however_many_are_called() {
+    let ids: Vec<String> = (0..30).map(|number| format!("call{number}")).collect();
+    let look = r#"{"path":"hay.txt"}"#;
+    let replies: Vec<_> = ids.iter().map(|id| (id.as_str(), "read_file", look)).collect();
+    let heard = heard(&replies).await;
+    let mut running = 0_usize;
+    let at_once = heard.iter().map(|it| {
+        running = if it.starts_with('+') { running + 1 } else { running - 1 };
+        running
+    });
+    assert_eq!((at_once.max(), heard.len()), (Some(8), 60), "{heard:?}");
 }
 
 #[tokio::test]

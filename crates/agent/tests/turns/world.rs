@@ -346,7 +346,7 @@ impl World {
             home: self.folder.path().join("agent"),
             confinement: Confinement { cwd, ..Confinement::default() },
             launcher: Vec::new(),
-            bubblewrap: None,
+            bubblewraps: Vec::new(),
             environment: BTreeMap::new(),
             delegated: TaskSettings::default(),
             memory_approval: WriteApproval::NotNeeded,

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ostler_agent::api::credentials::codex_login_base_url;
 use ostler_agent::api::provider::issuer;
-use ostler_agent::api::{KeySource, ModelApi, Patience, Provider, Secret, Wire};
+use ostler_agent::api::{KeySource, ModelApi, Patience, Provider, Secret, ThroughProxy, Wire};
 use ostler_config::{Config, EnvironmentName, Invocation, settings};
 
 use crate::bench::Bench;
@@ -30,8 +31,8 @@ pub(crate) fn provider(bench: &Bench, config: &Config, name: &str) -> Result<Pro
         ))
     };
     let provider = config.provider(name).ok_or_else(unknown)?;
-    let base_url =
-        provider.base_url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default();
+    let key = key(bench, &provider);
+    let base_url = base_url(config, name, &provider, &key);
     let mut headers = Vec::new();
     for (header, variable) in &provider.headers.0 {
         let Some(value) = places::variable(variable.as_str()) else {
@@ -50,10 +51,22 @@ pub(crate) fn provider(bench: &Bench, config: &Config, name: &str) -> Result<Pro
             settings::Wire::Responses => Wire::Responses,
             settings::Wire::Chat => Wire::Chat,
         },
-        key: key(bench, &provider),
+        key,
         headers,
         proxy: proxy(),
     })
+}
+
+/// The built-in provider of Codex's login is where that login belongs; a section in the file says it itself.
+fn base_url(config: &Config, name: &str, provider: &settings::Provider, key: &KeySource) -> String {
+    if let KeySource::CodexLogin { codex_home } = key
+        && !config.providers.contains_key(name)
+        // Who is not logged in is told so by the first question.
+        && let Ok(base_url) = codex_login_base_url(codex_home)
+    {
+        return base_url.to_owned();
+    }
+    provider.base_url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default()
 }
 
 fn key(bench: &Bench, provider: &settings::Provider) -> KeySource {
@@ -92,9 +105,12 @@ pub(crate) fn key_source(
     KeySource::None
 }
 
-/// As most programs find it. A provider on this machine needs none.
-pub(crate) fn proxy() -> Option<String> {
+/// As most programs find it, and who is asked without it.
+pub(crate) fn proxy() -> Option<ThroughProxy> {
+    let text = |name: &str| Some(places::variable(name)?.to_string_lossy().into_owned());
     let named = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-    let found = named.into_iter().find_map(places::variable)?;
-    Some(found.to_string_lossy().into_owned())
+    let url = named.into_iter().find_map(text).filter(|url| !url.is_empty())?;
+    let not_for = ["NO_PROXY", "no_proxy"].into_iter().find_map(text).unwrap_or_default();
+    let is_for_nobody = not_for.split(',').any(|entry| entry.trim() == "*");
+    (!is_for_nobody).then_some(ThroughProxy { url, not_for })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostler_agent::api::ModelApi;
@@ -10,6 +10,7 @@ use ostler_agent::{
     Activity, Agent, AgentError, Clock, CodexCompaction, CodexTools, Conversations, Intervals,
     KitSettings, Parts, ReviewTelling, Runtime, Settings,
 };
+use ostler_codex::binary::shipped_bubblewraps;
 use ostler_config::migrate::OWN_SERVER;
 use ostler_config::{Config, settings};
 use ostler_model::task::TaskSettings;
@@ -192,12 +193,18 @@ fn kit(bench: &Bench, config: &Config, opening: &Opening) -> Result<KitSettings,
         home: bench.places.state.join("agent"),
         confinement: confinement(bench, config, &opening.cwd),
         launcher: vec![own.into_os_string(), OsString::from("sandbox-exec")],
-        bubblewrap: find_on_path("bwrap"),
+        bubblewraps: bubblewraps(bench),
         environment,
         delegated: in_folder(config, &opening.cwd),
         memory_approval: memory_approval(config),
         outside: Some(outside(bench, config, opening.model.as_deref())?),
     })
+}
+
+/// The system's own first: some systems let no other make namespaces.
+fn bubblewraps(bench: &Bench) -> Vec<PathBuf> {
+    let shipped = shipped_bubblewraps(&bench.settings(), &bench.cache, &bench.environment);
+    find_on_path("bwrap").into_iter().chain(shipped).collect()
 }
 
 pub(super) fn refused(error: &AgentError) -> Failure {

@@ -29,7 +29,7 @@ pub(crate) async fn switch_runtime(
     let mut switch = switch(asked, standing, look, persist).await;
     if asked == Asked::Set(Runtime::CodexAppServer) && switch.success {
         // Also if it was on already: what is migrated may be old by now.
-        let lines = [migrated(bench).await, login(bench).await, tools(agent.codex_tools)];
+        let lines = [migrated(bench).await, login(bench), tools(agent.codex_tools)];
         switch.message = [vec![switch.message], lines.to_vec()].concat().join("\n");
     }
     Ok(switch)
@@ -47,11 +47,11 @@ async fn migrated(bench: &Bench) -> String {
 }
 
 /// Whether Codex is logged in. It may need no login: its own settings can name a provider without one.
-async fn login(bench: &Bench) -> String {
+fn login(bench: &Bench) -> String {
     let Some(home) = bench.usual_codex_home() else {
         return "login: unknown, there is no home folder".to_owned();
     };
-    match codex_login_base_url(&home).await {
+    match codex_login_base_url(&home) {
         Ok(_) => format!("login: Codex is logged in ({})", home.display()),
         Err(error) => format!("login: {error}"),
     }

@@ -46,6 +46,36 @@ fn mcp_servers_list_their_tools_or_are_named_with_their_fault() {
     }
 }
 
+/// They stand in no file of Codex's, and threads have them all the same.
+#[test]
+fn migrated_mcp_servers_are_started_and_listed_too() {
+    for version in VERSIONS {
+        let world = World::with(version);
+        world.write("tiny.mjs", TINY);
+        let servers = json!({ "mcpServers": {
+            "hay": { "command": "node", "args": [world.path("tiny.mjs")], "env": { "LOG": "a \"b\"" } },
+            "gone": { "command": "/nowhere/server" },
+        } });
+        world.write("other.json", &servers.to_string());
+        let other = world.path("other.json").display().to_string();
+        let migrated = world.ostler(&["migrate", "--from", &other, "--json"]);
+        assert!(migrated.status.success(), "{version}: {migrated:?}");
+
+        let diagnosis = world.doctor();
+
+        let details = diagnosis.details("mcp-servers");
+        let is_told = |wanted: &str| details.iter().any(|line| line.starts_with(wanted));
+        assert!(is_told("hay (migrated): 3 tools"), "{version}: {details:?}");
+        assert!(is_told("gone (migrated): failed: "), "{version}: {details:?}");
+        assert!(is_told("ostler-tools (migrated): "), "{version}: {details:?}");
+        let [state, _, advice] = diagnosis.check("mcp-servers");
+        assert_eq!(state, "warning", "{version}");
+        assert!(advice.contains("run `ostler migrate` again"), "{version}: {advice}");
+        let config = fs::read_to_string(world.path("codex-home/config.toml")).unwrap_or_default();
+        assert!(!config.contains("hay"), "{version}: {config}");
+    }
+}
+
 #[test]
 fn plugins_are_told_as_codex_has_them() {
     for version in VERSIONS {

@@ -10,8 +10,9 @@ use ostler_agent::ports::{Asks, PortError};
 use ostler_agent::sandbox::{Confinement, Means};
 use ostler_agent::tool::{CallContext, Tool, ToolResult};
 use ostler_agent::tools::{Terminal, TerminalSettings};
-use ostler_model::task::{AskRecord, DecisionRecord, Sandbox, SandboxMode};
-use ostler_model::{Ask, AskId};
+use ostler_model::decision::Decision;
+use ostler_model::task::{AskRecord, AskState, DecidedBy, DecisionRecord, Sandbox, SandboxMode};
+use ostler_model::{Ask, AskId, TaskId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,8 @@ pub(crate) struct Place {
     pub(crate) home: PathBuf,
     pub(crate) sandbox: Sandbox,
     pub(crate) means: Means,
+    /// What a person says when they are asked; whoever is asked without one fails the test.
+    pub(crate) answer: Option<Decision>,
 }
 
 /// Both means that there are.
@@ -52,7 +55,10 @@ impl Place {
         std::fs::create_dir(work.join("deep/beside")).unwrap();
         std::fs::write(other.join("kept"), "kept").unwrap();
         let sandbox = Sandbox { mode, ..Sandbox::default() };
-        Self { _folder: folder, work, other, home, sandbox, means }
+        // Landlock alone keeps no command from what decides on later programs, so each is asked for.
+        let is_asked = means == Means::Landlock && mode == SandboxMode::WorkspaceWrite;
+        let answer = is_asked.then_some(Decision::Once);
+        Self { _folder: folder, work, other, home, sandbox, means, answer }
     }
 
     pub(crate) fn terminal(&self, protected: &[&Path]) -> Terminal {
@@ -81,7 +87,7 @@ impl Place {
             conversation: "conversation".into(),
             call: "call".into(),
             cwd: self.work.clone(),
-            asks: Arc::new(Nobody),
+            asks: Arc::new(Person(self.answer.clone())),
             stop: CancellationToken::new(),
         }
     }
@@ -125,10 +131,10 @@ pub(crate) async fn is_gone(pids: &[u32]) {
     }
 }
 
-/// Nothing in these tests is to be asked for.
-struct Nobody;
+/// Answers at once.
+struct Person(Option<Decision>);
 
-impl Asks for Nobody {
+impl Asks for Person {
     fn open<'a>(
         &'a self,
         _conversation: &'a str,
@@ -136,7 +142,21 @@ impl Asks for Nobody {
         _cwd: &'a str,
         ask: Ask,
     ) -> BoxFuture<'a, Result<AskRecord, PortError>> {
-        panic!("asked for {ask:?}")
+        let Some(decision) = self.0.clone() else { panic!("asked for {ask:?}") };
+        let by = DecidedBy::Person { name: "ada".into(), surface: "test".into() };
+        let record = AskRecord {
+            id: AskId::new("ask"),
+            task: TaskId::new("task"),
+            agent: None,
+            source: None,
+            content: ask,
+            digest: String::new(),
+            opened_at: 0,
+            state: AskState::Open,
+            decision: Some(DecisionRecord { decision, by, reason: None, at: 0 }),
+            closed: None,
+        };
+        Box::pin(async move { Ok(record) })
     }
 
     fn decision<'a>(&'a self, ask: &'a AskId) -> BoxFuture<'a, Result<DecisionRecord, PortError>> {

@@ -3,10 +3,13 @@
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::time::Duration;
 
 use ostler_agent::sandbox::Means;
 use ostler_agent::tool::{Tool, ToolResult};
 use ostler_codex::keeper::{Above, above};
+use ostler_model::decision::Decision;
 use ostler_model::task::SandboxMode;
 use serde_json::json;
 
@@ -86,15 +89,103 @@ async fn what_is_protected_stays_so_inside_of_the_workspace() {
     }
 }
 
-/// Bubblewrap can take a part out of what it allows, Landlock cannot.
+const GUARDED: [&str; 3] = [".git", ".codex", ".agents"];
+
+/// What is in a folder, by name.
+fn names(folder: &Path) -> Vec<String> {
+    let found = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 #[tokio::test]
-async fn what_decides_on_later_programs_is_held_where_it_can_be() {
-    for means in both() {
-        let place = Place::new(SandboxMode::WorkspaceWrite, means);
-        std::fs::create_dir_all(place.work.join(".git/hooks")).unwrap();
-        let result = place.run("echo x > .git/hooks/pre-commit").await;
-        assert_eq!(result.is_error, place.means != Means::Landlock, "{:?}", place.means);
+async fn what_decides_on_later_programs_is_not_written_and_what_is_not_there_not_made() {
+    let [_, bubblewrap] = both();
+    for is_there in [true, false] {
+        let place = Place::new(SandboxMode::WorkspaceWrite, bubblewrap.clone());
+        for name in GUARDED.iter().filter(|_| is_there) {
+            std::fs::create_dir_all(place.work.join(name).join("hooks")).unwrap();
+        }
+        let before = names(&place.work);
+        for name in GUARDED {
+            for command in [
+                format!("mkdir -p {name}/hooks && echo x > {name}/hooks/pre-commit"),
+                format!("mkdir x && echo x > x/config.toml && mv -T x {name}"),
+                format!("rmdir {name}; rm -rf {name}; mv {name} y; echo x > {name}"),
+                format!("ln -sfn /tmp {name} && echo x > {name}/x"),
+                format!("cd .. && mv work y && mkdir -p work/{name} && echo x > work/{name}/x"),
+            ] {
+                let result = place.run(&format!("rm -rf x y; {command}")).await;
+                assert!(result.is_error, "there: {is_there}: {command}: {result:?}");
+            }
+        }
+        place.run("rm -rf x y").await;
+        assert_eq!(names(&place.work), before, "nothing is left behind");
+        for name in GUARDED.iter().filter(|_| is_there) {
+            assert_eq!(names(&place.work.join(name)), ["hooks"]);
+            assert!(names(&place.work.join(name).join("hooks")).is_empty());
+        }
+        let result = place.run("echo x > file && mkdir folder && cat file").await;
+        assert_eq!(result, ToolResult::said("x\nexit code: 0"));
     }
+}
+
+/// The places of both are on the same mounts, and the first to end must not open them for the other.
+#[tokio::test]
+async fn commands_beside_each_other_hold_the_same_places() {
+    let [_, bubblewrap] = both();
+    let place = Place::new(SandboxMode::WorkspaceWrite, bubblewrap);
+    let before = names(&place.work);
+    let long = place.run(
+        "touch begun; while [ ! -e ended ]; do sleep 0.01; done; rm begun ended; mkdir -p .codex/x",
+    );
+    let short = async {
+        while !place.work.join("begun").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let result = place.run("true && mkdir .git/x").await;
+        std::fs::write(place.work.join("ended"), "").unwrap();
+        result
+    };
+    let (long, short) = tokio::join!(long, short);
+    assert!(long.is_error && short.is_error, "{long:?} {short:?}");
+    assert_eq!(names(&place.work), before);
+}
+
+/// A folder above a writable one could be moved away, and another be put in its place.
+#[tokio::test]
+async fn the_way_to_a_writable_folder_below_another_stays() {
+    let [_, bubblewrap] = both();
+    let mut place = Place::new(SandboxMode::WorkspaceWrite, bubblewrap);
+    let inner = place.work.join("a/b");
+    std::fs::create_dir_all(&inner).unwrap();
+    place.sandbox.writable_roots = vec![inner.display().to_string()];
+    let result = place.run("mv a c && mkdir -p a/b/.codex && echo x > a/b/.codex/x").await;
+    assert!(result.is_error && !inner.join(".codex").exists(), "{result:?}");
+}
+
+/// Landlock cannot take a part out of what it allows.
+#[tokio::test]
+async fn with_landlock_alone_a_command_is_asked_for() {
+    let [landlock, bubblewrap] = both();
+    let mut place = Place::new(SandboxMode::WorkspaceWrite, landlock);
+    place.answer = Some(Decision::Deny);
+    std::fs::create_dir_all(place.work.join(".git/hooks")).unwrap();
+    let result = place.run("echo x > .git/hooks/pre-commit").await;
+    assert!(result.content.starts_with("declined by ada (test)"), "{result:?}");
+    assert!(names(&place.work.join(".git/hooks")).is_empty());
+
+    place.answer = None;
+    assert_eq!(place.run("ls -A .git").await, ToolResult::said("hooks\nexit code: 0"));
+
+    // Nor can a link be held.
+    place.means = bubblewrap;
+    place.answer = Some(Decision::Deny);
+    std::os::unix::fs::symlink("deep", place.work.join(".codex")).unwrap();
+    let result = place.run("rm .codex && mkdir .codex").await;
+    assert!(result.content.starts_with("declined by ada (test)"), "{result:?}");
 }
 
 /// Whoever puts a program of that name on the search path does not open the walls with it.

@@ -11,11 +11,25 @@ pub struct Declared {
     pub(super) keys: Map<String, Value>,
     /// Keys that were taken under another name than the file gives them: ours first.
     pub(super) written_as: Vec<(String, String)>,
+    pub(super) times: Times,
+}
+
+/// How the program that the file belongs to counts time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Times {
+    Seconds,
+    /// Some of the programs that share this place count milliseconds, others seconds: the size of a number shows which.
+    Either,
 }
 
 impl Declared {
-    pub(super) fn new(name: String, keys: Map<String, Value>) -> Self {
-        Self { name, keys, written_as: Vec::new() }
+    pub(super) fn new(name: String, keys: Map<String, Value>, times: Times) -> Self {
+        Self { name, keys, written_as: Vec::new(), times }
+    }
+
+    /// Whether a number under this key of ours may count milliseconds. A name that says seconds means them, whatever the program.
+    pub(super) fn may_count_milliseconds(&self, key: &str) -> bool {
+        self.times == Times::Either && !self.written(key).ends_with("_sec")
     }
 
     /// What the file calls a key of ours.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::declared::Declared;
+use super::declared::{Declared, Times};
 
 /// Names of other programs, each with the one we go on with.
 const SAME: [(&str, &str); 26] = [
@@ -35,8 +35,8 @@ const SAME: [(&str, &str); 26] = [
 ];
 
 /// One vocabulary, whatever the program.
-pub(super) fn flatten(name: String, keys: Map<String, Value>) -> Declared {
-    let mut server = Declared::new(name, keys);
+pub(super) fn flatten(name: String, keys: Map<String, Value>, times: Times) -> Declared {
+    let mut server = Declared::new(name, keys, times);
     for (theirs, ours) in SAME {
         server.call(theirs, ours);
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::declared::Declared;
+use super::declared::{Declared, Times};
 use super::dialects::flatten;
 use super::jsonc::to_json;
 
@@ -118,8 +118,14 @@ impl Source {
         if keys.get("source").and_then(Value::as_str).is_some() {
             keys.remove("source");
         }
-        self.servers.push(flatten(name.to_owned(), keys));
+        self.servers.push(flatten(name.to_owned(), keys, times(place)));
     }
+}
+
+/// Gemini and Claude Code, opencode and Zed count milliseconds, Cline in the same place seconds. A host agent and Goose count seconds.
+fn times(place: &str) -> Times {
+    let is_either = ["mcp", "context_servers"].contains(&place) || place.ends_with("mcpServers");
+    if is_either { Times::Either } else { Times::Seconds }
 }
 
 fn parse(text: &str) -> Result<Value, SourceError> {

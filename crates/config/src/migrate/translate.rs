@@ -244,8 +244,8 @@ impl Work<'_> {
             _ => None,
         };
         match number.filter(|number| number.is_finite() && *number > 0.0) {
-            // Nobody waits a quarter of an hour for a call, and many programs count milliseconds.
-            Some(number) if number >= 1000.0 => {
+            // Nobody waits a quarter of an hour for a call, unless they say so where only seconds are meant.
+            Some(number) if number >= 1000.0 && self.server.may_count_milliseconds(key) => {
                 self.table.insert(became.to_owned(), toml::Value::Float(number / 1000.0));
                 self.took(key, became, Some(format!("{number} is taken for milliseconds")));
             }

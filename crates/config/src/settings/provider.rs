@@ -47,6 +47,7 @@ impl Provider {
     pub fn built_in(name: &str) -> Option<Self> {
         let (base_url, key_env, codex_login) = match name {
             "openai" => ("https://api.openai.com/v1", Some("OPENAI_API_KEY"), false),
+            // So for a login with ChatGPT; whoever reads the login knows better.
             "codex" => ("https://chatgpt.com/backend-api/codex", None, true),
             _ => return None,
         };

@@ -27,22 +27,32 @@ struct LoginTokens {
 }
 
 /// The base URL that belongs to the login in this home: ChatGPT's tokens are not taken by the API, nor its keys by ChatGPT.
-pub async fn base_url(codex_home: &Path) -> Result<&'static str, CredentialError> {
-    let credential = read(codex_home).await?;
+///
+/// Blocks for as long as a small file takes.
+pub fn base_url(codex_home: &Path) -> Result<&'static str, CredentialError> {
+    let path = codex_home.join("auth.json");
+    let credential = parsed(std::fs::read_to_string(&path), codex_home, path)?;
     Ok(if credential.account.is_some() { CHATGPT } else { OPENAI })
 }
 
 /// As the file is now: Codex may have renewed it since it was read last.
 pub(super) async fn read(codex_home: &Path) -> Result<Credential, CredentialError> {
     let path = codex_home.join("auth.json");
-    let text = match tokio::fs::read_to_string(&path).await {
-        Ok(text) => text,
+    parsed(tokio::fs::read_to_string(&path).await, codex_home, path)
+}
+
+fn parsed(
+    read: std::io::Result<String>,
+    codex_home: &Path,
+    path: PathBuf,
+) -> Result<Credential, CredentialError> {
+    match read {
+        Ok(text) => parse(&text, codex_home, path),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(CredentialError::NotLoggedIn(codex_home.to_owned()));
+            Err(CredentialError::NotLoggedIn(codex_home.to_owned()))
         }
-        Err(source) => return Err(CredentialError::File { path, source }),
-    };
-    parse(&text, codex_home, path)
+        Err(source) => Err(CredentialError::File { path, source }),
+    }
 }
 
 fn parse(text: &str, codex_home: &Path, path: PathBuf) -> Result<Credential, CredentialError> {

@@ -56,7 +56,7 @@ impl Endpoint {
         let provider = self.provider.as_ref().map_err(String::clone)?;
         let http = Http::new(provider, &Patience::default(), path);
         let http = http.map_err(|error| error.to_string())?;
-        let credential = provider.key.fetch().await.map_err(|error| error.to_string())?;
+        let credential = provider.credential().await.map_err(|error| error.to_string())?;
         let request = http.post(&sent.content_type, sent.body, &credential);
         let mut response = request.send().await.map_err(|error| describe(&error))?;
         let status = response.status();

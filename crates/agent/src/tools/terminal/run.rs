@@ -33,7 +33,8 @@ const REST_DEADLINE: Duration = Duration::from_secs(1);
 const MARK: (&str, &str) = ("CODEX_SANDBOX", "ostler");
 
 /// What a command says when a wall was in its way.
-const SIGNS: [&str; 6] = [
+const SIGNS: [&str; 7] = [
+    "Device or resource busy",
     "Operation not permitted",
     "Permission denied",
     "Read-only file system",
@@ -183,9 +184,10 @@ impl Job<'_> {
 
     /// A model that does not know of the walls looks for the fault elsewhere.
     fn hint(&self, output: &str) -> Option<String> {
-        let (writable, network) = match self.walls {
-            Walls::Landlock { writable, network } | Walls::Bubblewrap { writable, network, .. } => {
-                (writable, *network)
+        let (writable, network, guarded) = match self.walls {
+            Walls::Landlock { writable, network } => (writable, *network, ""),
+            Walls::Bubblewrap { writable, network, .. } => {
+                (writable, *network, ", but not to `.git`, `.codex` and `.agents` right below")
             }
             Walls::None | Walls::InsideBubblewrap { .. } => return None,
         };
@@ -195,7 +197,7 @@ impl Job<'_> {
         let network = if network { "it has the network" } else { "it has no network" };
         is_wall.then(|| {
             format!(
-                "\n(The sandbox may be the cause: it lets a command write to {paths}, and {network}. If more is needed, \
+                "\n(The sandbox may be the cause: it lets a command write to {paths}{guarded}, and {network}. If more is needed, \
                 call again with `outside_sandbox` and a `justification`; a person decides.)"
             )
         })

@@ -19,6 +19,7 @@ const LAUNCHER: [&str; 4] = ["/bin/sh", "-c", r#"echo "$2"; shift 3; exec "$@""#
 
 const LANDLOCK: &str = r#"{"walls":"landlock","writable":["/usr"],"network":false}"#;
 const READ_ONLY: &str = r#"{"walls":"landlock","writable":[],"network":false}"#;
+const BUBBLEWRAP: &str = r#"{"walls":"bubblewrap","program":"/bwrap","writable":["/usr"],"read_only":["/usr/.git","/usr/.codex","/usr/.agents"],"network":false}"#;
 const NONE: &str = r#"{"walls":"none"}"#;
 
 fn terminal(mode: SandboxMode, approval: Approval, means: Result<Means, Unavailable>) -> Terminal {
@@ -45,11 +46,16 @@ async fn what_is_confined_runs_and_what_is_not_is_asked_for() {
     let inside = || json!({ "command": "touch x && false" });
     let reads = || json!({ "command": "ls /usr" });
     let outside = || json!({ "command": "ls /usr", "outside_sandbox": true });
+    let bubblewrap = || Ok(Means::Bubblewrap("/bwrap".into()));
     let cases = [
-        (WorkspaceWrite, OnRequest, Ok(Means::Landlock), inside(), Ok(LANDLOCK)),
+        (WorkspaceWrite, OnRequest, bubblewrap(), inside(), Ok(BUBBLEWRAP)),
+        (WorkspaceWrite, Never, bubblewrap(), inside(), Ok(BUBBLEWRAP)),
+        (WorkspaceWrite, Untrusted, bubblewrap(), inside(), Err(1)),
+        (WorkspaceWrite, OnRequest, Ok(Means::Landlock), inside(), Err(1)),
+        (WorkspaceWrite, OnRequest, Ok(Means::Landlock), reads(), Ok(LANDLOCK)),
         (ReadOnly, OnRequest, Ok(Means::Landlock), inside(), Ok(READ_ONLY)),
         (DangerFullAccess, OnRequest, Ok(Means::Landlock), inside(), Ok(NONE)),
-        (WorkspaceWrite, Never, Ok(Means::Landlock), inside(), Ok(LANDLOCK)),
+        (WorkspaceWrite, Never, Ok(Means::Landlock), inside(), Err(0)),
         (WorkspaceWrite, Untrusted, Ok(Means::Landlock), inside(), Err(1)),
         (WorkspaceWrite, Untrusted, Ok(Means::Landlock), reads(), Ok(LANDLOCK)),
         (DangerFullAccess, Untrusted, Ok(Means::Landlock), inside(), Err(1)),

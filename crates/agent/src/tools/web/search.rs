@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue};
-use reqwest::{Proxy, RequestBuilder, Url, redirect};
+use reqwest::{RequestBuilder, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::api::ThroughProxy;
 use crate::api::credentials::{Credential, KeySource};
 use crate::tool::{CallContext, Tool, ToolDefinition, ToolResult};
 use crate::tools::{read, shown};
@@ -41,7 +42,7 @@ pub struct SearchSettings {
     /// Where it is, if not at its usual place. SearXNG and others have none.
     pub base_url: Option<String>,
     pub key: KeySource,
-    pub proxy: Option<String>,
+    pub proxy: Option<ThroughProxy>,
     pub timeout: Duration,
 }
 
@@ -205,8 +206,8 @@ fn client(settings: &SearchSettings) -> Result<reqwest::Client, String> {
         .redirect(redirect::Policy::none())
         .no_proxy();
     if let Some(proxy) = &settings.proxy {
-        let proxy = Proxy::all(proxy).map_err(|_| "the proxy has no address that can be used")?;
-        builder = builder.proxy(proxy);
+        let wrong = "the proxy has no address that can be used";
+        builder = builder.proxy(proxy.proxy().ok_or(wrong)?);
     }
     builder.build().map_err(|error| format!("HTTP cannot be spoken: {error}"))
 }

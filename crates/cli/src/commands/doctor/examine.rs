@@ -28,6 +28,7 @@ use super::runtime_folder::{self, RuntimeFolder};
 use super::sandbox;
 use super::scratch::Scratch;
 use super::session::{self, Ground, Session, Start};
+use crate::overlay;
 use crate::places::Places;
 
 /// Two binaries may be asked for their version, each for at most 10 s.
@@ -188,7 +189,10 @@ async fn extended(
         }
         let (real, bare) = (patient.codex_home(), home.path.clone());
         let copied = blocking(move || plugin_cache::copy(real.as_deref(), &bare)).await?;
-        let talked = apart(extensions::DEADLINE, extensions::talk(start)).await??;
+        let places = patient.places.clone();
+        let migrated = blocking(move || overlay::overrides(&places)).await?;
+        let talking = async move { extensions::talk(start, &migrated).await };
+        let talked = apart(extensions::DEADLINE, talking).await??;
         let plugins = copied.and(talked.plugins);
         Ok((Extensions { plugins, ..talked }, home))
     };

@@ -3,7 +3,7 @@
 //! It has a home without the user's login: nothing of theirs is renewed, and Codex asks nobody on the network about plugins.
 //! A server that hangs holds up nothing else, because the other checks talk to another app-server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ostler_codex::app_server::AppServer;
@@ -46,6 +46,8 @@ pub(super) struct Extensions {
 pub(super) struct Server {
     pub(super) name: String,
     pub(super) state: ServerState,
+    /// It stands in no file of Codex's, because `ostler migrate` keeps it.
+    pub(super) is_migrated: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,20 +66,42 @@ pub(super) enum ServerState {
 }
 
 /// Or why Codex does not start.
-pub(super) async fn talk(mut start: Start) -> Result<Extensions, String> {
+///
+/// `migrated` are settings that Codex gets with each thread, by dotted key, with JSON text as values: servers that stand in no file of
+/// its home.
+pub(super) async fn talk(
+    mut start: Start,
+    migrated: &BTreeMap<String, String>,
+) -> Result<Extensions, String> {
     let (name, value) = NO_FETCHING;
     start.environment.push((name.into(), value.into()));
-    let mut greeted = greet(&start, &ARGUMENTS).await?;
+    let given = overrides(migrated);
+    let arguments = ARGUMENTS.into_iter().chain(given.iter().map(String::as_str));
+    let mut greeted = greet(&start, &arguments.collect::<Vec<_>>()).await?;
     let Greeted { app_server, events, .. } = &mut greeted;
     let (told, heard) = watch::channel(Vec::new());
     let workspace = start.ground.workspace.display().to_string();
-    let extensions = tokio::select! {
+    let mut extensions = tokio::select! {
         extensions = ask(app_server, heard, &workspace) => Ok(extensions),
         // Ends only with the connection, and then every answer above is an error.
         () = listen(events, &told) => Err("the app-server ended meanwhile".to_owned()),
     };
     greeted.end().await;
+    let servers = extensions.iter_mut().filter_map(|it| it.servers.as_mut().ok()).flatten();
+    for server in servers {
+        server.is_migrated = migrated.contains_key(&format!("mcp_servers.{}", server.name));
+    }
     extensions
+}
+
+/// As Codex takes settings with its command: TOML. What is none was never given to a thread either.
+fn overrides(migrated: &BTreeMap<String, String>) -> Vec<String> {
+    let toml = |text: &str| {
+        let value: serde_json::Value = serde_json::from_str(text).ok()?;
+        toml::Value::try_from(value).ok()
+    };
+    let words = migrated.iter().filter_map(|(key, text)| Some((key, toml(text)?)));
+    words.flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")]).collect()
 }
 
 type Heard = watch::Receiver<Vec<McpServerStatus>>;
@@ -143,7 +167,7 @@ fn judged(
             None => ServerState::Empty,
         }
     };
-    Server { name: server.name, state }
+    Server { name: server.name, state, is_migrated: false }
 }
 
 /// Before 0.166.0 the list does not tell why a server has no tools. A thread starts them, too, and then Codex says so. It is a
@@ -183,5 +207,20 @@ async fn listen(events: &mut Events, told: &watch::Sender<Vec<McpServerStatus>>)
         {
             told.send_modify(|all| all.push(status));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overrides;
+
+    #[test]
+    fn what_was_migrated_is_given_as_toml() {
+        let table = r#"{"command": "a \"b\"", "args": ["x"], "env_vars": ["HAY"], "tool_timeout_sec": 30.0}"#;
+        let given = overrides(&[("mcp_servers.hay".to_owned(), table.to_owned())].into());
+        let written = given[1].parse::<toml::Table>().unwrap();
+        let wanted = "[mcp_servers.hay]\ncommand = 'a \"b\"'\nargs = ['x']\nenv_vars = ['HAY']\ntool_timeout_sec = 30.0";
+        assert_eq!((given[0].as_str(), written), ("-c", wanted.parse().unwrap()));
+        assert!(!given[1].contains('\n'), "{given:?}");
     }
 }

@@ -23,13 +23,18 @@ pub(super) fn judge(servers: &Result<Vec<Server>, String>, config: &Path) -> Che
     if servers.is_empty() {
         return Check::ok(Name::McpServers, "none is configured");
     }
-    let details = servers.iter().map(|server| format!("{}: {}", server.name, words(server)));
+    let details = servers.iter().map(|server| {
+        let whose = if server.is_migrated { " (migrated)" } else { "" };
+        format!("{}{whose}: {}", server.name, words(server))
+    });
     let details: Vec<String> = details.collect();
     let of = |wanted: fn(&ServerState) -> bool| {
         servers.iter().filter(|server| wanted(&server.state)).count()
     };
     let lists = of(|state| matches!(state, ServerState::Lists { .. }));
-    let failed = of(|state| matches!(state, ServerState::Failed { .. } | ServerState::Empty));
+    let is_failed =
+        |state: &ServerState| matches!(state, ServerState::Failed { .. } | ServerState::Empty);
+    let failed = of(is_failed);
     let off = of(|state| *state == ServerState::SwitchedOff);
     let login = of(|state| *state == ServerState::WantsLogin);
     let mut found = vec![format!("{lists} of {} started and listed tools", servers.len() - off)];
@@ -43,8 +48,13 @@ pub(super) fn judge(servers: &Result<Vec<Server>, String>, config: &Path) -> Che
     if failed == 0 {
         return Check::ok(Name::McpServers, found).with_details(details);
     }
+    let is_migrated = |server: &Server| is_failed(&server.state) && server.is_migrated;
+    let migrated = match servers.iter().any(is_migrated) {
+        true => " (what was migrated in its own file, and run `ostler migrate` again)",
+        false => "",
+    };
     Check::warning(Name::McpServers, found).with_details(details).advise(format!(
-        "correct what failed in {}, or switch it off with `enabled = false`; tasks run without its tools",
+        "correct what failed in {}{migrated}, or switch it off with `enabled = false`; tasks run without its tools",
         config.display()
     ))
 }
@@ -97,7 +107,7 @@ mod tests {
     use super::*;
 
     fn server(name: &str, state: ServerState) -> Server {
-        Server { name: name.to_owned(), state }
+        Server { name: name.to_owned(), state, is_migrated: false }
     }
 
     #[test]

@@ -65,6 +65,7 @@ mod tests {
             name: None,
             installed,
             enabled,
+            availability: None,
         };
         let market = |plugins| Marketplace { name: "local".to_owned(), path: None, plugins };
         let list = |plugins, errors| Plugins {

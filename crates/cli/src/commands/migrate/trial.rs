@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use ostler_codex::app_server::{AppServer, CallError};
 use ostler_codex::peer::{Events, PeerSettings, RequestError};
-use ostler_codex::protocol::request::account::{ConfigRead, PermissionProfileList, PluginList};
+use ostler_codex::protocol::request::account::{
+    ConfigRead, PermissionProfileList, Plugin, PluginList,
+};
 use ostler_codex::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
 use ostler_codex::transport::StdioStart;
 use semver::Version;
@@ -40,7 +42,7 @@ pub(super) struct Told {
     pub(super) version: Version,
     /// Whether it can load the configuration.
     pub(super) loads: Result<(), String>,
-    /// The ids of the plugins that are installed and enabled.
+    /// The ids of the plugins that are installed, enabled and available.
     pub(super) plugins: Result<Vec<String>, String>,
     /// The names of its permission profiles, from those who can be asked.
     pub(super) profiles: Option<Vec<String>>,
@@ -60,9 +62,7 @@ pub(super) async fn look(
         let plugins = app_server.call_within(&PluginList { cwds: None }, ANSWER_DEADLINE).await;
         let plugins = plugins.map_err(words).map(|found| {
             let all = found.marketplaces.into_iter().flat_map(|market| market.plugins);
-            all.filter(|plugin| plugin.installed && plugin.enabled)
-                .map(|plugin| plugin.id)
-                .collect()
+            all.filter(Plugin::is_in_use).map(|plugin| plugin.id).collect()
         });
         let profiles = app_server.call_within(&PermissionProfileList {}, ANSWER_DEADLINE).await;
         let profiles = profiles.ok().map(|found| {

@@ -171,6 +171,19 @@ pub struct Plugin {
     pub installed: bool,
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub enabled: bool,
+    /// `AVAILABLE`, or what keeps it from being used; older versions do not say.
+    #[serde(default, deserialize_with = "lenient::option")]
+    pub availability: Option<String>,
+}
+
+impl Plugin {
+    /// Whether Codex works with it: one that an administrator has shut off is still installed and enabled.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        let availability = self.availability.as_deref().unwrap_or_default();
+        let is_available = availability.is_empty() || availability == "AVAILABLE";
+        self.installed && self.enabled && is_available
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -204,4 +217,28 @@ pub struct PermissionProfile {
     /// Whether those who administer the machine let it be chosen.
     #[serde(default, deserialize_with = "lenient::option")]
     pub allowed: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Plugin;
+
+    #[test]
+    fn a_plugin_that_was_shut_off_is_not_in_use() {
+        let plugin = |more: &str| -> Plugin {
+            serde_json::from_str(&format!(r#"{{"id": "a@b"{more}}}"#)).unwrap()
+        };
+        let in_use = [
+            "",
+            r#", "installed": true, "enabled": false"#,
+            r#", "installed": true, "enabled": true"#,
+            r#", "installed": true, "enabled": true, "availability": null"#,
+            r#", "installed": true, "enabled": true, "availability": """#,
+            r#", "installed": true, "enabled": true, "availability": "AVAILABLE""#,
+            r#", "installed": true, "enabled": true, "availability": "DISABLED_BY_ADMIN""#,
+            r#", "installed": false, "enabled": true, "availability": "AVAILABLE""#,
+        ]
+        .map(|more| plugin(more).is_in_use());
+        assert_eq!(in_use, [false, false, true, true, true, true, false, false]);
+    }
 }
