@@ -64,7 +64,7 @@ impl Visitor {
 }
 
 fn look_at(from: SocketAddr, to: SocketAddr, look: &Look) -> Seen {
-    match judge(socket(from, to), || is_here(from.ip(), to.ip()), geteuid().as_raw()) {
+    match judge(&socket(from, to), || is_here(from.ip(), to.ip()), geteuid().as_raw()) {
         Verdict::HeldBySomebody { inode } => who_holds(inode, look),
         Verdict::Unseen => Seen::Unseen,
         Verdict::Elsewhere => Seen::Elsewhere,
@@ -80,11 +80,11 @@ enum Verdict {
 }
 
 fn judge(
-    found: io::Result<Option<Socket>>,
+    found: &io::Result<Option<Socket>>,
     is_here: impl FnOnce() -> bool,
     own_uid: u32,
 ) -> Verdict {
-    match found {
+    match *found {
         // Whoever has closed its end is listed without a file and as nobody's, which is user 0. Its request may still be
         // on its way to us.
         Ok(Some(Socket { inode: 0, .. })) => Verdict::Unseen,
@@ -234,7 +234,7 @@ mod tests {
         let closed = socket(from, stream.local_addr().unwrap()).unwrap().unwrap();
         assert_eq!(closed, Socket { uid: 0, inode: 0 });
         for own_uid in [0, 1000] {
-            assert_eq!(judge(Ok(Some(closed)), || true, own_uid), Verdict::Unseen, "{own_uid}");
+            assert_eq!(judge(&Ok(Some(closed)), || true, own_uid), Verdict::Unseen, "{own_uid}");
         }
     }
 
@@ -242,12 +242,12 @@ mod tests {
     fn only_what_surely_is_not_ours_is_elsewhere() {
         let held = |uid| Ok(Some(Socket { uid, inode: 7 }));
         let found = [
-            judge(held(1000), || true, 1000),
-            judge(held(1001), || true, 1000),
+            judge(&held(1000), || true, 1000),
+            judge(&held(1001), || true, 1000),
             // Reset by an agent on this machine that came to an address of the network.
-            judge(Ok(None), || true, 1000),
-            judge(Ok(None), || false, 1000),
-            judge(Err(io::ErrorKind::PermissionDenied.into()), || false, 1000),
+            judge(&Ok(None), || true, 1000),
+            judge(&Ok(None), || false, 1000),
+            judge(&Err(io::ErrorKind::PermissionDenied.into()), || false, 1000),
         ];
         let expected = [
             Verdict::HeldBySomebody { inode: 7 },
