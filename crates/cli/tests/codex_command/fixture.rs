@@ -70,7 +70,9 @@ impl Home {
     pub(super) fn run(&self, arguments: &str) -> String {
         let bin = self.path().join("bin");
         let mut command = self.ostler(arguments);
-        self.transcript(command.env("PATH", bin).output().unwrap())
+        // What is below the user's own home is shown as such, and a checkout may be.
+        command.env("PATH", bin).env("HOME", self.path().join("user"));
+        self.transcript(command.output().unwrap())
     }
 
     /// What a terminal would show, with the exit code, and without what differs from run to run.
