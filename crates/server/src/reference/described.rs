@@ -60,7 +60,7 @@ const ITEMS: Query = &[
 ];
 const ALL_EVENTS: Query = &[(
     "after",
-    "seq",
+    "count",
     "the logs of all tasks, too: all events behind this place; 0 is the beginning",
 )];
 const ENDS: Query = &[("limit", "count", "at most 500; 10 without it")];

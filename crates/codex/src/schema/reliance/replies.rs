@@ -3,7 +3,7 @@
 use super::Kind::{Any, Boolean, Integer, List, Map, Object, Text, Words};
 use super::shapes::{APPROVAL_POLICY_READ, RATE_LIMITS, SANDBOX_POLICY, TEXTS, THREAD, TURN};
 use super::{Field, Message, Part, always, sometimes};
-use crate::protocol::versions::R0_166_0;
+use crate::protocol::versions::{R0_130_0, R0_166_0};
 
 const fn reply(
     method: &'static str,
@@ -155,6 +155,7 @@ pub(super) const REPLIES: &[Message] = &[
                             sometimes("name", Text),
                             sometimes("installed", Boolean),
                             sometimes("enabled", Boolean),
+                            sometimes("availability", Text).since(R0_130_0),
                         ])),
                     ),
                 ])),
