@@ -1,11 +1,13 @@
 //! What requests and answers are made of, for the daemon and its clients alike. Tasks, asks, intents and events have the
 //! model's own shape.
 
+mod lines;
 mod notifications;
 mod tool_calls;
 mod unset;
 mod worktrees;
 
+pub use lines::{BoardLine, Line};
 pub use notifications::{NotificationList, NotificationsRead, Previews};
 pub use tool_calls::{FinishToolCall, TakeToolCall, ToolCallFinished, ToolCallTaken};
 pub use unset::Unset;
@@ -23,11 +25,10 @@ use ostler_model::task::{
 };
 use ostler_model::thread::{IfBusy, OnStall};
 use ostler_model::{
-    Ask, Decision, Event, Input, IntentId, Item, Message, Notification, RuleId, Task, TaskId,
-    TaskState, TurnId, TurnResult,
+    Ask, Decision, Input, IntentId, Item, Message, Notification, RuleId, Task, TaskId, TaskState,
+    TurnId, TurnResult,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub use crate::files::{StoredFile, StoredFiles};
 pub use crate::stream::Viewer;
@@ -279,99 +280,8 @@ pub struct HostAskRequest {
     pub content: Ask,
 }
 
-/// One line of `GET /v1/tasks/{id}/events`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case")]
-pub enum Line {
-    /// The first one: how the task stands, without the diff of its last turn, and the text that is still growing.
-    Now(Box<TaskDetail>),
-    Event {
-        seq: u64,
-        at: i64,
-        event: Box<Event>,
-    },
-    /// Text that has grown since; only the new part.
-    Grown(Partial),
-    /// The reader was too slow for text that grows: this is all of it.
-    Partials {
-        partials: Vec<Partial>,
-    },
-    /// These events are not there any more.
-    Gap {
-        from: u64,
-        to: u64,
-        why: String,
-    },
-    /// Who looks at the task now; only in server-sent events.
-    Viewers {
-        viewers: Vec<Viewer>,
-        /// How many there are beside those who are named.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        others: usize,
-    },
-    /// A line of Codex, as it came but for secrets, while somebody looks who has asked for it. `seq` is the last event
-    /// that was told before it.
-    Wire {
-        seq: u64,
-        json: Value,
-    },
-    /// So many lines of Codex came faster than they were read.
-    WireLost {
-        seq: u64,
-        lines: u64,
-    },
-}
-
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-/// One frame of `GET /v1/events`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case")]
-pub enum BoardLine {
-    /// The first one, and again whenever too much has changed: the tasks that are not over and the newest of the others, all without the
-    /// diffs of their last turns, and all that waits for a person.
-    Now {
-        tasks: Vec<Task>,
-        counts: BTreeMap<TaskState, u64>,
-        asks: Vec<AskShown>,
-    },
-    Task {
-        task: Box<Task>,
-    },
-    TaskGone {
-        task: TaskId,
-    },
-    /// All that waits for a person, whenever it has changed.
-    Asks {
-        asks: Vec<AskShown>,
-    },
-    /// Who looks at the board, and who at which task; only in server-sent events.
-    Lookers {
-        board: Vec<Viewer>,
-        tasks: BTreeMap<TaskId, Vec<Viewer>>,
-    },
-    /// So much has changed that it is not told one by one: the next frame is how things stand.
-    Many,
-    /// A record of a task's log, for whoever wants them all. `place` is its place among all that was ever written.
-    Event {
-        place: u64,
-        task: TaskId,
-        seq: u64,
-        at: i64,
-        event: Box<Event>,
-    },
-    /// The events of these places are not there any more.
-    Gap {
-        from: u64,
-        to: u64,
-        why: String,
-    },
 }
 
 /// One line of `GET /v1/tasks/{id}/why`.
