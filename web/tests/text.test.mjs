@@ -31,6 +31,8 @@ before(async () => {
   const [ask] = JSON.parse(world.ostler('asks', '--json')).asks.filter(({ ask }) => ask.task === tasks.done);
   world.ostler('answer', ask.ask.id, 'once');
   await becomes(tasks.done, 'completed');
+  tasks.hidden = start('mischief hidden \u202egpj.exe \u001b[31mred https://good.example@evil.example/x');
+  await becomes(tasks.hidden, 'waiting_for_approval');
   world.ostler('token', 'new', `${IMAGE} token`, '--scope', 'read');
 });
 afterEach((test) => world.tidy(test.name));
@@ -113,6 +115,21 @@ for (const [manner, options] of [
     await page.context().close();
   });
 }
+
+test('what hides a part of itself or turns the rest around is shown, and a link with a login in it is none', async () => {
+  const page = await world.tab();
+  for (const place of ['#/', `#/tasks/${tasks.hidden}`, `#/tasks/${tasks.hidden}/receipts`, '#/search?q=hidden']) {
+    await page.goto(`${world.base}/${place}`);
+    await page.getByText('mischief hidden \\u{202e}gpj.exe \\u{1b}[31mred', { exact: false }).first().waitFor();
+    const raw = await page.evaluate(() => {
+      const shown = Array.from(document.querySelectorAll('*'), (element) => ['title', 'alt', 'aria-label'].map((name) => element.getAttribute(name) ?? '').join(' '));
+      return `${document.title} ${document.body.innerText} ${shown.join(' ')}`.match(/[\u001b\u202e]/g);
+    });
+    assert.equal(raw, null, place);
+    assert.equal(await page.locator('a[href*="evil.example"]').count(), 0, place);
+  }
+  await page.context().close();
+});
 
 test('a file that was written to be a page is for saving', async () => {
   const page = await world.tab();

@@ -1,4 +1,7 @@
-// Output of commands with the colours that terminals understand. Few are kept; all other control characters are taken out.
+// Output of commands with the colours that terminals understand. Few are kept; all other control characters are taken out, and marks that
+// turn the direction or hide are shown.
+
+import { visible } from './visible';
 
 export interface AnsiPart {
   text: string;
@@ -15,7 +18,7 @@ export function ansiParts(text: string): AnsiPart[] {
   let [bold, dim, colour] = [false, false, ''];
   let from = 0;
   const add = (piece: string) => {
-    const clean = overwritten(piece).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '');
+    const clean = visible(overwritten(piece).replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ''));
     if (clean === '') return;
     const classes = [bold ? 'bold' : '', dim ? 'dim' : '', colour].filter(Boolean).join(' ');
     parts.push({ text: clean, classes });

@@ -1,5 +1,7 @@
 // The markdown inside of a line: emphasis, code, links.
 
+import { visible } from './visible';
+
 export type Inline =
   | { is: 'text'; text: string }
   | { is: 'code'; text: string }
@@ -12,10 +14,17 @@ const DEEPEST = 8;
 const PUNCTUATION = /[!-/:-@[-`{-~]/;
 const WORD = /[\p{L}\p{N}]/u;
 
-/** Addresses that a click may open. Everything else is shown as text. */
+/**
+ * Addresses that a click may open. Everything else is shown as text: also one with a login in it, which is read as the host by people
+ * (`https://good.example@evil.example`) or gives a secret away, and one with characters that nobody sees.
+ */
 export function safeAddress(address: string): string | null {
   const trimmed = address.trim();
-  return /^(?:https?:\/\/|mailto:)[^\s\u0000-\u001f]+$/i.test(trimmed) ? trimmed : null;
+  // Browsers take a backslash for a slash, and others do not: they disagree on the host.
+  if (!/^(?:https?:\/\/|mailto:)[^\s\\\u0000-\u001f]+$/i.test(trimmed) || visible(trimmed) !== trimmed) return null;
+  // More than two slashes are two.
+  const host = /^https?:\/+([^/?#]*)/i.exec(trimmed)?.[1] ?? '';
+  return host.includes('@') || !URL.canParse(trimmed) ? null : trimmed;
 }
 
 export function inlines(text: string, depth = 0): Inline[] {

@@ -76,6 +76,12 @@ describe('inside a line', () => {
     ]);
   });
 
+  it('a link that hides where it leads is text', () => {
+    expect(read('[x](https://good.example@evil.example/a) <https://u:p@h> https://u:p@h.i')).toEqual([
+      'x (https://good.example@evil.example/a) <https://u:p@h> https://u:p@h.i',
+    ]);
+  });
+
   it('HTML, entities and escapes are text', () => {
     expect(read('<img src=x onerror=alert(1)> &lt;b&gt; &amp;amp; &#x41; \\*no\\*')).toEqual(['<img src=x onerror=alert(1)> <b> &amp; A *no*']);
     expect(read('<script>alert(1)</script>')).toEqual(['<script>alert(1)</script>']);
@@ -87,10 +93,10 @@ describe('inside a line', () => {
 });
 
 describe('addresses', () => {
-  it.each(['javascript:alert(1)', ' JavaScript:x', 'java\nscript:x', 'data:text/html,x', 'vbscript:x', 'file:///x', '//x.y', '/v1/logout', 'https://x y', 'blob:https://x'])('%j is not opened', (address) => {
+  it.each(['javascript:alert(1)', ' JavaScript:x', 'java\nscript:x', 'data:text/html,x', 'vbscript:x', 'file:///x', '//x.y', '/v1/logout', 'https://x y', 'blob:https://x', 'https://user:pass@host', 'https://good.example@evil.example', 'https:\\\\good@evil.example', 'https://a\\@b', 'https://@b', 'https://x.y/\u202egpj.exe', 'https://'])('%j is not opened', (address) => {
     expect(safeAddress(address)).toBeNull();
   });
-  it.each(['https://x.y', 'HTTP://x.y/z?a=b#c', 'mailto:a@b.c'])('%j is', (address) => {
+  it.each(['https://x.y', 'HTTP://x.y/z?a=b#c', 'mailto:a@b.c', 'https://x.y/@ada?to=a@b#@'])('%j is', (address) => {
     expect(safeAddress(address)).toBe(address);
   });
 });
