@@ -18,6 +18,12 @@ use crate::role::{Role, prompt};
 pub(crate) async fn tasks(daemon: &Daemon, stage: &Stage, people: &People<'_>) {
     let requests = stage.model().requests();
     assert_eq!(stage.model().requests_dropped(), 0);
+    // Codex tells its model so when whoever was to answer has turned away. Nobody was asked then.
+    let unasked = requests.iter().filter(|request| {
+        let input = request.json()["input"].to_string();
+        input.contains("approval request failed")
+    });
+    assert_eq!(unasked.count(), 0, "an approval was given up without a person");
     for (number, task) in &people.started {
         let mut client = daemon.client().await.unwrap();
         let detail: TaskDetail = client.get(&format!("/v1/tasks/{task}")).await.unwrap();

@@ -9,6 +9,7 @@ use ostler_codex::keeper::{self, Condition, Found};
 use ostler_server::api::TaskList;
 use ostler_server::client::{Client, ClientError, ClientSettings, Versions};
 use ostler_testkit::Stage;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -115,6 +116,11 @@ impl Daemon {
             .spawn()
             .unwrap();
         *self.process.lock().unwrap() = Some(child);
+        self.reachable().await;
+    }
+
+    /// Waits until it answers.
+    pub(crate) async fn reachable(&self) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while self.client().await.is_err() {
             assert!(Instant::now() < deadline, "the daemon does not answer:\n{}", self.log());
@@ -123,9 +129,14 @@ impl Daemon {
     }
 
     pub(crate) fn kill(&self) {
-        if let Some(child) = self.process.lock().unwrap().as_mut() {
-            child.start_kill().unwrap();
-        }
+        self.send(Signal::KILL);
+    }
+
+    /// Whether it was there to get the signal.
+    pub(crate) fn send(&self, signal: Signal) -> bool {
+        let process = self.process.lock().unwrap();
+        let pid = process.as_ref().and_then(Child::id).and_then(|pid| Pid::from_raw(pid as i32));
+        pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
     }
 
     pub(crate) async fn gone(&self) {

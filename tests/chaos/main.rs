@@ -9,6 +9,7 @@
 
 mod check;
 mod daemon;
+mod fault;
 mod full_disk;
 mod killer;
 mod people;
@@ -23,6 +24,7 @@ use ostler_testkit::Stage;
 use tokio::time::timeout;
 
 use daemon::Daemon;
+use fault::Fault;
 use killer::Killer;
 use people::People;
 use random::Random;
@@ -30,6 +32,9 @@ use role::conversation;
 
 /// The same for everybody, so that whoever changes something else has the storm of the day before. `scripts/chaos` has others.
 const SEED: u64 = 20_261_118;
+
+/// Those of the test command; `scripts/chaos` has all.
+const FAULTS: &str = "kill-daemon,kill-keeper,kill-app-server";
 
 /// Of one step: somebody is killed, or a task goes on. The whole of it takes about a minute on two quiet cores.
 const DEADLINE: Duration = Duration::from_secs(300);
@@ -57,7 +62,9 @@ async fn nothing_is_lost_when_anything_is_killed() {
     let kills = number("OSTLER_CHAOS_KILLS", 40);
     let seed = number("OSTLER_CHAOS_SEED", SEED);
     let version = std::env::var("OSTLER_CHAOS_CODEX").unwrap_or_else(|_| "0.166.0".to_owned());
-    println!("{tasks} tasks, {kills} kills, Codex {version}; again with OSTLER_CHAOS_SEED={seed}");
+    let faults = std::env::var("OSTLER_CHAOS_FAULTS").unwrap_or_else(|_| FAULTS.to_owned());
+    let faults = Fault::list(&faults).unwrap();
+    println!("{tasks} tasks, {kills} faults, Codex {version}; again with OSTLER_CHAOS_SEED={seed}");
 
     let script = Script {
         conversations: (0..tasks).map(conversation).collect(),
@@ -71,8 +78,8 @@ async fn nothing_is_lost_when_anything_is_killed() {
     let daemon = Daemon::new(&stage, program);
     daemon.start().await;
 
-    let mut people = People::new(&daemon, &stage, tasks);
-    let mut killer = Killer::new(&daemon, Random::new(seed), kills);
+    let mut people = People::new(&daemon, &stage, tasks, kills);
+    let mut killer = Killer::new(&daemon, Random::new(seed), faults, kills);
     let all = async { tokio::join!(people.work(), killer.work()) };
     let has_finished = tokio::select! {
         _ = all => true,
@@ -82,7 +89,7 @@ async fn nothing_is_lost_when_anything_is_killed() {
         daemon.describe().await;
     }
     assert!(has_finished, "not all tasks came to their end; seed {seed}");
-    println!("killed: {}", killer.summary());
+    println!("faults: {}", killer.summary());
 
     check::tasks(&daemon, &stage, &people).await;
     daemon.end().await;

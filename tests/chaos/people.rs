@@ -17,10 +17,15 @@ use crate::daemon::Daemon;
 use crate::name;
 use crate::role::{Role, prompt};
 
+/// As many as run at once, and some that wait.
+const AT_ONCE: u64 = 12;
+
 pub(crate) struct People<'a> {
     daemon: &'a Daemon,
     cwd: String,
     wanted: u64,
+    /// How many faults the storm has in all.
+    faults: u64,
     /// Acknowledged starts.
     pub(crate) started: BTreeMap<u64, TaskId>,
     /// What was acknowledged of what else they wanted: inputs and interrupts.
@@ -28,9 +33,9 @@ pub(crate) struct People<'a> {
 }
 
 impl<'a> People<'a> {
-    pub(crate) fn new(daemon: &'a Daemon, stage: &Stage, wanted: u64) -> Self {
+    pub(crate) fn new(daemon: &'a Daemon, stage: &Stage, wanted: u64, faults: u64) -> Self {
         let cwd = stage.workspace().display().to_string();
-        Self { daemon, cwd, wanted, started: BTreeMap::new(), intended: BTreeMap::new() }
+        Self { daemon, cwd, wanted, faults, started: BTreeMap::new(), intended: BTreeMap::new() }
     }
 
     pub(crate) async fn work(&mut self) {
@@ -46,8 +51,11 @@ impl<'a> People<'a> {
         }
     }
 
+    /// Starts tasks as the storm goes on, so that each of its faults meets some at work.
     async fn start(&mut self) -> Result<(), ClientError> {
-        let missing = (0..self.wanted).filter(|task| !self.started.contains_key(task));
+        let hits = self.daemon.progress.borrow().0 as u64;
+        let due = (AT_ONCE + self.wanted * hits / self.faults).min(self.wanted);
+        let missing = (0..due).filter(|task| !self.started.contains_key(task));
         for task in missing.collect::<Vec<_>>() {
             let request = StartRequest {
                 prompt: Some(prompt(task)),
