@@ -92,7 +92,9 @@ fn the_examples_of_the_page_do_what_it_says() {
     assert_eq!(world.lines("ran.log"), 1);
     let more = answers(said[&5]);
     assert_eq!((&more[0]["name"], &more[0]["bytes"]), (&json!("notes.txt"), &json!(24)));
-    assert!(more[1]["intent"].is_string() && more[2]["intent"].is_string(), "{more:?}");
+    // The turn may be over before it is ended, which is said.
+    let is_ended = more[2]["intent"].is_string() || more[2]["status"] == 409;
+    assert!(more[1]["intent"].is_string() && is_ended, "{more:?}");
     let known = answers(said[&6]);
     assert_eq!(known.len(), 4);
     for answer in &known {

@@ -89,6 +89,8 @@ fn every_answer_is_as_the_document_says() {
     check("GET", "/v1/asks", "/v1/asks", b"");
     check("GET", &format!("/v1/asks/{ask}"), "/v1/asks/{ask}", b"");
     check("GET", &own(""), "/v1/tasks/{task}", b"");
+    let sent = json!({ "prompt": "gently" }).to_string();
+    check("POST", &own("/steer"), "/v1/tasks/{task}/steer", sent.as_bytes());
     let answer = json!({ "decision": "Once", "surface": "terminal" }).to_string();
     let path = format!("/v1/asks/{ask}/answer");
     let answered = check("POST", &path, "/v1/asks/{ask}/answer", answer.as_bytes());
@@ -182,10 +184,12 @@ fn every_answer_is_as_the_document_says() {
     let wanted = json!({ "call": "c1", "by": "ann" }).to_string();
     let unknown = caller.call("POST", &own("/tool-calls/take"), &[], wanted.as_bytes());
     assert_eq!((gone.status, unknown.status), (404, 404));
-    check("POST", &own("/interrupt"), "/v1/tasks/{task}/interrupt", b"");
+    // Nothing runs that could be steered or ended.
     let sent = json!({ "prompt": "again" }).to_string();
-    check("POST", &own("/steer"), "/v1/tasks/{task}/steer", sent.as_bytes());
-    assert_eq!(world.run(&["wait", &task]).exit, 0);
+    for (rest, body) in [("/interrupt", ""), ("/steer", sent.as_str())] {
+        let refused = caller.call("POST", &own(rest), &[], body.as_bytes());
+        assert_eq!(refused.status, 409, "{rest}: {}", refused.json());
+    }
     check("POST", &own("/release"), "/v1/tasks/{task}/release", b"");
     check("DELETE", &own(""), "/v1/tasks/{task}", b"");
     check("POST", "/v1/gc", "/v1/gc", b"");

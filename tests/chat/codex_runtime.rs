@@ -83,6 +83,20 @@ fn the_thread_goes_on_after_a_restart_and_knows_persona_memory_and_model(
     assert_eq!((&last["model"], &last["reasoning"]["effort"]), (&json!("gpt-5.4"), &json!("high")));
 }
 
+/// The log of a task is read from its start; what it was given before is not told again.
+#[test]
+fn a_resumed_chat_tells_of_its_own_turn_alone() {
+    let codex = ["hello", "and now", "again"];
+    let codex = codex.map(|prompt| conversation(prompt, vec![text("Yes.")])).into();
+    let world = World::new(Plan { version: "0.166.0", codex, ..Plan::default() });
+    world.ask("hello", &ON_CODEX);
+    world.ask("and now", &["--resume", "last"]);
+    let third = world.run(&["chat", "-q", "again", "--resume", "last"]);
+    let told = [third.stdout, third.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    assert!(third.status.success() && told.contains("Yes."), "{told}");
+    assert!(told.matches("queued").count() <= 1, "{told}");
+}
+
 #[rstest]
 fn an_interrupt_is_partial_and_the_next_turn_works(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &'static str,

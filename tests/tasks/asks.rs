@@ -59,6 +59,12 @@ async fn a_task_that_does_not_wait_for_people_declines(
     let decided = asks[0].decision.clone().unwrap();
     assert_eq!((decided.decision, decided.by), (Decision::Deny, DecidedBy::Nobody));
     assert_eq!(stage.lines("ran.log"), [""; 0]);
+    // Nobody said anything, so nothing stands in the conversation as if the user had.
+    let prompts = crate::prompts(&shop, &task).await;
+    assert_eq!(prompts, [(ostler_model::item::Sender::Task, PROMPT.to_owned())]);
+    let requests = stage.model().requests();
+    let said = requests.last().map(|request| request.json().to_string()).unwrap();
+    assert!(!said.contains("nobody watches"), "{said}");
     shop.close().await.unwrap();
 }
 

@@ -1,6 +1,7 @@
 //! The app-server is killed in the middle of a turn.
 
 use ostler_model::input::Part;
+use ostler_model::item::Sender;
 use ostler_model::task::{Cause, IntentState, NotDone, OnCrash, Receipt};
 use ostler_model::thread::IfBusy;
 use ostler_model::{Decision, FailureClass, Input, TaskSettings, TaskState};
@@ -60,6 +61,11 @@ async fn a_task_goes_on_in_a_fresh_app_server(
     assert!(states.contains(&TaskState::Recovering), "{states:?}");
     let intents = shop.intents(&task).await.unwrap();
     assert_eq!(intents.iter().filter(|(_, state)| is_taken(state)).count(), 2);
+    // What Ostler says to go on is not told as the user's.
+    let prompts = crate::prompts(&shop, &task).await;
+    let after_crash = |(_, text): &&(Sender, String)| text.contains(AFTER_CRASH);
+    assert_eq!(prompts.first(), Some(&(Sender::Task, PROMPT.to_owned())));
+    assert_eq!(prompts.iter().find(after_crash).map(|(sender, _)| *sender), Some(Sender::Ostler));
     shop.close().await.unwrap();
 }
 

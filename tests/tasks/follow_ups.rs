@@ -34,11 +34,32 @@ async fn a_task_that_is_over_goes_on_in_the_same_thread(
     shop.close().await.unwrap();
 }
 
+/// What is meant for a turn must not begin another one.
+#[rstest]
+#[tokio::test]
+async fn a_steer_of_a_task_at_rest_is_refused(#[values("0.142.5", "0.166.0")] version: &str) {
+    let stage = stage_of(version, vec![(PROMPT, vec![text("One.")]), (NEXT, vec![text("Two.")])]);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.until(&task, TaskState::Completed).await.unwrap();
+
+    let refused = shop.send(&task, NEXT, IfBusy::SteerOnly).await.unwrap_err();
+    let nothing = format!("nothing runs that could be steered: task {task} is completed");
+    assert_eq!(refused.to_string(), nothing);
+    let after = shop.task(&task).await.unwrap();
+    assert_eq!((after.state, after.spent.turns), (TaskState::Completed, 1));
+    let intents = shop.intents(&task).await.unwrap();
+    assert_eq!(intents[1].1, IntentState::NotDone { why: NotDone::TooLate });
+    assert_eq!(stage.model().requests_seen(), 1);
+    shop.close().await.unwrap();
+}
+
 #[rstest]
 #[tokio::test]
 async fn what_is_sent_to_a_task_at_work(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
-    #[values(IfBusy::Queue, IfBusy::Steer, IfBusy::Interrupt, IfBusy::Fail)] if_busy: IfBusy,
+    #[values(IfBusy::Queue, IfBusy::Steer, IfBusy::SteerOnly, IfBusy::Interrupt, IfBusy::Fail)]
+    if_busy: IfBusy,
 ) {
     // The turn works on its first answer until all has been sent; a steer is answered with the same turn's next request.
     let stage = stage_of(version, vec![(PROMPT, vec![text("One.")]), (NEXT, vec![text("Two.")])]);
@@ -67,7 +88,7 @@ async fn what_is_sent_to_a_task_at_work(
         assert_eq!(failure.class, FailureClass::Busy);
     }
     // A steer must be with Codex before its turn goes on.
-    if if_busy == IfBusy::Steer {
+    if if_busy.is_steer() {
         shop.until_sent(&sent).await.unwrap();
     }
     stage.model().release_answers();
@@ -76,7 +97,7 @@ async fn what_is_sent_to_a_task_at_work(
 
     let (answer, turns) = match if_busy {
         IfBusy::Fail => ("One.", 1),
-        IfBusy::Steer => ("Two.", ended.spent.turns),
+        IfBusy::Steer | IfBusy::SteerOnly => ("Two.", ended.spent.turns),
         IfBusy::Queue | IfBusy::Interrupt => ("Two.", 2),
     };
     assert_eq!((answer_of(&ended), ended.spent.turns), (Some(answer), turns));

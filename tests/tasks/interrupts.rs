@@ -45,9 +45,12 @@ async fn a_turn_that_runs_is_ended_and_one_that_is_over_is_not(
     assert_eq!(shop.settled(&intent).await.unwrap(), IntentState::Done { receipt });
     shop.until(&task, TaskState::Cancelled).await.unwrap();
 
-    let again = shop.engine.interrupt(&task, "test").await.unwrap();
+    let again = shop.engine.interrupt(&task, "test").await.unwrap_err();
+    let nothing = format!("nothing runs that could be ended: task {task} is cancelled");
+    assert_eq!(again.to_string(), nothing);
+    let intents = shop.engine.store().intents(&task).await.unwrap();
     let too_late = IntentState::NotDone { why: NotDone::TooLate };
-    assert_eq!(shop.settled(&again).await.unwrap(), too_late);
+    assert_eq!(intents.last().map(|intent| &intent.state), Some(&too_late));
     shop.states(&task).await.unwrap();
     shop.close().await.unwrap();
 }
@@ -64,6 +67,9 @@ async fn one_that_waits_for_an_answer_is_ended_and_asks_no_more(
     shop.engine.interrupt(&task, "test").await.unwrap();
     shop.until(&task, TaskState::Cancelled).await.unwrap();
 
+    let seen = shop.states(&task).await.unwrap();
+    use TaskState::{Cancelled, Starting, WaitingForApproval, Working};
+    assert_eq!(seen, [Starting, Working, WaitingForApproval, Cancelled]);
     assert_eq!(shop.engine.store().undecided_asks_of(&task).await.unwrap(), []);
     shop.answer(&ask, Decision::Once).await.unwrap_err();
     assert_eq!(stage.lines("ran.log"), [""; 0]);

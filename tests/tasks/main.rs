@@ -26,13 +26,15 @@ mod running;
 mod starts;
 mod worktree;
 
+use ostler_model::item::{ItemBody, Sender};
 use ostler_model::task::{
     Approval, AskRecord, AskState, DecidedBy, DecisionRecord, Intent, IntentState, Receipt, Wish,
 };
-use ostler_model::{Decision, Task, TaskSettings};
+use ostler_model::thread::Update;
+use ostler_model::{Decision, Event, Item, Task, TaskId, TaskSettings};
 use ostler_scripted_model::{Answer, Call, Conversation, Fault, Script};
 use ostler_store::{Batch, Store, StoreSettings, Write};
-use ostler_testkit::Stage;
+use ostler_testkit::{Stage, Workshop};
 use serde_json::json;
 
 /// The prompt that every script here waits for.
@@ -105,6 +107,20 @@ async fn decide_on_disk(stage: &Stage, ask: &AskRecord, decision: Decision) {
     batch.push(Write::Intent(Box::new(intent)));
     store.commit(batch).await.unwrap();
     store.close().await;
+}
+
+/// The messages of users in the log, and who sent them.
+async fn prompts(shop: &Workshop, task: &TaskId) -> Vec<(Sender, String)> {
+    let messages = shop.log(task).await.unwrap().into_iter().filter_map(|event| match event {
+        Event::Thread { agent: None, update } => match *update {
+            Update::ItemEnded { item: Item { body: ItemBody::UserMessage(said), .. }, .. } => {
+                Some((said.sender, said.text))
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    messages.collect()
 }
 
 fn answer_of(task: &Task) -> Option<&str> {

@@ -178,7 +178,7 @@ async fn an_end_before_its_time_is_told_and_nobody_is_a_word_of_its_own() {
     shop.engine.interrupt(&task, "ada").await.unwrap();
     shop.until(&task, TaskState::Cancelled).await.unwrap();
     let rows = settled(&shop, &task, 1).await;
-    assert_eq!((rows[0].kind, rows[0].content.state), (Kind::Failed, TaskState::Cancelled));
+    assert_eq!((rows[0].kind, rows[0].content.state), (Kind::Cancelled, TaskState::Cancelled));
     assert!(rows[0].content.why.contains("ada"), "{}", rows[0].content.why);
 
     let quiet = shop.start(&stage, PROMPT).await.unwrap();

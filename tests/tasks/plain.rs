@@ -22,6 +22,8 @@ async fn a_task_runs_and_its_answer_is_kept(
     assert_eq!(answer.as_deref(), Some("The horse is harnessed."));
     let states = shop.states(&task).await.unwrap();
     assert_eq!(states, [TaskState::Starting, TaskState::Working, TaskState::Completed]);
+    let own = (ostler_model::item::Sender::Task, PROMPT.to_owned());
+    assert_eq!(crate::prompts(&shop, &task).await, [own]);
     shop.close().await.unwrap();
 }
 

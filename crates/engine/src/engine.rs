@@ -265,8 +265,10 @@ impl Engine {
             return Err(WorktreeError::Removed { task: task.clone() }.into());
         }
         let intent = self.intend(task, Wish::Send { input, if_busy }, by, key).await?;
-        if if_busy == IfBusy::Fail {
-            self.check_not_busy(task, &intent).await?;
+        match if_busy {
+            IfBusy::Fail => self.check_not_busy(task, &intent).await?,
+            IfBusy::SteerOnly => self.check_in_time(task, &intent, "steered").await?,
+            _ => {}
         }
         Ok(intent)
     }
@@ -285,6 +287,24 @@ impl Engine {
         }
     }
 
+    /// Whether there is a turn for it is seen by the task's runner alone.
+    async fn check_in_time(
+        &self,
+        task: &TaskId,
+        intent: &IntentId,
+        what: &'static str,
+    ) -> Result<(), Refusal> {
+        // Where it is not seen in time, what is wanted stays written down and may yet be done.
+        self.settled(task).await;
+        match self.shared.store.intent(intent).await?.map(|intent| intent.state) {
+            Some(IntentState::NotDone { why: NotDone::TooLate }) => {
+                let state = self.find(task).await?.state;
+                Err(Refusal::NothingRuns { task: task.clone(), state, what })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What became of the input that was given under this key, with the start of the task or later.
     pub async fn intent_by_key(
         &self,
@@ -294,9 +314,11 @@ impl Engine {
         self.shared.store.intent(&intent_id(task, Some(key))).await
     }
 
-    /// Ends the turn that runs. A task that has not begun is cancelled.
+    /// Ends the turn that runs. A task that has not begun is cancelled; one that is over is refused.
     pub async fn interrupt(&self, task: &TaskId, by: &str) -> Result<IntentId, Refusal> {
-        self.intend(task, Wish::Interrupt, by, None).await
+        let intent = self.intend(task, Wish::Interrupt, by, None).await?;
+        self.check_in_time(task, &intent, "ended").await?;
+        Ok(intent)
     }
 
     /// Whoever used the task needs it no more for now: its thread is closed, and its app-server ended if nobody else has a thread

@@ -73,6 +73,11 @@ impl Hub {
         }
     }
 
+    pub(crate) fn is_watched(&self, task: &TaskId) -> bool {
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.get(task).is_some_and(|watchers| watchers.receiver_count() > 0)
+    }
+
     /// To those who look at the task, and to those who keep a list.
     pub(crate) fn tell_gone(&self, task: &TaskId) {
         self.tell(task, || News::Gone);

@@ -1,6 +1,6 @@
 //! Why the engine does not do what a door asks.
 
-use ostler_model::{Failure, RuleId, TaskId};
+use ostler_model::{Failure, RuleId, TaskId, TaskState};
 use ostler_store::StoreError;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -15,6 +15,8 @@ pub enum Refusal {
     NoTask(TaskId),
     #[error("task {task} is at work; wait for the turn to end, or let the input queue or steer")]
     Busy { task: TaskId },
+    #[error("nothing runs that could be {what}: task {task} is {state}")]
+    NothingRuns { task: TaskId, state: TaskState, what: &'static str },
     #[error("{most} tasks wait already; wait for some to begin, or raise `queued` in [limits]")]
     QueueFull { most: usize },
     #[error("the key {key:?} was used before for another question; use a new key")]

@@ -35,7 +35,6 @@ use std::sync::Arc;
 use ostler_codex::thread::{Thread, ThreadUpdates};
 use ostler_model::task::machine::{Loaded, Machine, Signal, Unsettled};
 use ostler_model::task::{DecisionRecord, Intent, IntentState, Wish};
-use ostler_model::thread::Update;
 use ostler_model::{AskId, IntentId, TaskId};
 use ostler_store::StoreError;
 use tokio::sync::{mpsc, oneshot};
@@ -43,6 +42,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::hub::News;
 use crate::pool::Seat;
 use crate::refusal::Refusal;
 use crate::shared::{Shared, now};
@@ -107,6 +107,8 @@ pub(crate) struct Runner {
     desk: Desk,
     notes: TurnNotes,
     log: Log,
+    /// Text that grew behind events that are not written yet. A round of the loop has few of them.
+    held: Vec<News>,
     todo: Vec<Todo>,
     stage: Option<Stage>,
     /// The thread is being opened beside the loop.
@@ -189,6 +191,7 @@ impl Runner {
             intents: intents.into_iter().map(|intent| (intent.id.clone(), intent)).collect(),
             desk,
             notes,
+            held: Vec::new(),
             todo: Vec::new(),
             stage: None,
             is_opening: false,
@@ -251,13 +254,9 @@ impl Runner {
     }
 }
 
-/// Whether a task's row may be another after this, though nothing follows. What a turn uses is counted at its end.
+/// Whether a task's row may be another after this, though nothing follows.
 fn is_in_the_row(signal: &Signal) -> bool {
-    match signal {
-        Signal::Told(update) => !matches!(**update, Update::Usage { .. }),
-        Signal::Tick => false,
-        _ => true,
-    }
+    !matches!(signal, Signal::Tick)
 }
 
 fn unsettled(intent: &Intent) -> Option<Unsettled> {
@@ -265,7 +264,7 @@ fn unsettled(intent: &Intent) -> Option<Unsettled> {
     Some(match (&intent.wish, &intent.state) {
         (Wish::Interrupt, _) => Unsettled::Interrupt { intent: id, by: intent.by.clone() },
         (Wish::Send { .. }, IntentState::Sent { .. }) => Unsettled::Sent(id),
-        (Wish::Send { .. }, _) if intent.by == perform::OURSELVES => Unsettled::Owed(id),
+        (Wish::Send { .. }, _) if intent.by == Intent::OURSELVES => Unsettled::Owed(id),
         (Wish::Send { if_busy, .. }, _) => Unsettled::Waiting { intent: id, if_busy: *if_busy },
         (Wish::Answer { .. }, _) => return None,
     })

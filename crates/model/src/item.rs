@@ -76,6 +76,27 @@ pub struct UserMessage {
     pub attachments: Vec<Attachment>,
     /// Our own id of it, if Codex knows it.
     pub input: Option<InputId>,
+    #[serde(default, skip_serializing_if = "Sender::is_task")]
+    pub sender: Sender,
+}
+
+/// Who sent a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sender {
+    /// Whoever gave it to the task.
+    #[default]
+    Task,
+    /// Ostler, to go on with what was cut off.
+    Ostler,
+    /// Another client of the same thread, such as Codex's own interface.
+    Elsewhere,
+}
+
+impl Sender {
+    fn is_task(&self) -> bool {
+        *self == Self::Task
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

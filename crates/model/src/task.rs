@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Failure;
 use crate::id::{IntentId, TaskId, ThreadId, TurnId};
 use crate::turn::TurnResult;
 
@@ -113,6 +114,31 @@ pub struct Tally {
     /// Turns that died before anybody looked what Codex has of them, because what was on its way then began the next one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overtaken: Vec<Overtaken>,
+    /// The turn that runs, for whoever looks at the task; none between turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<Running>,
+}
+
+/// How far the running turn has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    /// Unix milliseconds at which we heard that it began.
+    pub began_at: i64,
+    /// Input and output so far, sub-agents included.
+    pub tokens: u64,
+    /// Codex asks the model again and again and gets no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retrying: Option<Retrying>,
+}
+
+/// Attempts to reach the model that failed, with nothing between them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retrying {
+    /// Unix milliseconds of the first one.
+    pub since: i64,
+    pub attempts: u32,
+    /// Why the last one failed.
+    pub failure: Failure,
 }
 
 /// A turn that died, and what it had been given.

@@ -34,6 +34,11 @@ impl From<Refusal> for Problem {
             | Refusal::TooManyAsks { .. }
             | Refusal::Overloaded { .. } => Self::new(Trouble::Unavailable, detail),
             Refusal::Busy { .. } => Self::new(Trouble::Busy, detail),
+            Refusal::NothingRuns { ref task, what, .. } => Self::new(Trouble::Conflict, detail)
+                .hint(match what {
+                    "steered" => format!("`ostler send {task} \"…\"` gives it more to do"),
+                    _ => "there is nothing to do".to_owned(),
+                }),
             Refusal::AskKeyReused { .. } => Self::new(Trouble::Conflict, detail),
             Refusal::RuleOfFile { .. } => Self::new(Trouble::Conflict, detail)
                 .hint("edit the file and send the daemon SIGHUP, or restart it"),

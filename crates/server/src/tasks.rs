@@ -374,7 +374,7 @@ async fn steer(
     headers: HeaderMap,
     Given(request): Given<SendRequest>,
 ) -> Result<Response, Problem> {
-    let request = SendRequest { if_busy: IfBusy::Steer, ..request };
+    let request = SendRequest { if_busy: IfBusy::SteerOnly, ..request };
     pass_on(&office, (rights, caller), &task, &headers, request).await
 }
 

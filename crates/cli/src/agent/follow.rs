@@ -11,7 +11,7 @@ use std::time::Duration;
 use ostler_agent::Activity;
 use ostler_agent::ports::{PortError, TaskEnded, TaskNews};
 use ostler_model::ask::ToolCallAsk;
-use ostler_model::task::{AskRecord, Intent, IntentState, NotDone, Partial, Receipt};
+use ostler_model::task::{AskRecord, Cause, Intent, IntentState, NotDone, Partial, Receipt};
 use ostler_model::thread::Update;
 use ostler_model::{
     AskId, AskKind, Event, Failure, FailureClass, IntentId, TaskId, TaskState, TurnId, TurnResult,
@@ -192,8 +192,9 @@ impl Follow {
                     Some(_) => Ok(None),
                 }
             }
+            // Not of what the task was given before.
             Event::State { to, cause, .. }
-                if matches!(to, TaskState::Queued | TaskState::Parked) =>
+                if matches!(to, TaskState::Queued | TaskState::Parked) && self.concerns(&cause) =>
             {
                 let why = format!("{}: {}", words::state(to), words::cause(&cause, time::now()));
                 self.tell(TaskNews::Waits { why }).await;
@@ -216,6 +217,14 @@ impl Follow {
                 Ok(None)
             }
             _ => Ok(None),
+        }
+    }
+
+    /// Whether the task changed its state for our input, or since our turn has begun.
+    fn concerns(&self, cause: &Cause) -> bool {
+        match cause {
+            Cause::Submitted { intent } => *intent == self.intent,
+            _ => self.has_begun,
         }
     }
 

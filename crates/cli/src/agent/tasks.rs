@@ -80,7 +80,8 @@ impl Tasks for HostTasks {
         Box::pin(async move {
             let (prompt, key) = (Some(text), Some(key.to_owned()));
             let request = SendRequest { prompt, input: None, if_busy: IfBusy::Steer, key };
-            self.give(&format!("/v1/tasks/{task}/steer"), &request).await
+            // Words that come too late for the turn begin one of their own, which is followed, too.
+            self.give(&format!("/v1/tasks/{task}/send"), &request).await
         })
     }
 
@@ -111,7 +112,14 @@ impl Tasks for HostTasks {
             let nothing = serde_json::json!({});
             let given: Result<Accepted, PortError> =
                 twice!(self.way, client => client.post(&path, &nothing));
-            given.map(drop)
+            match given {
+                // The turn has ended by itself, which is all that was wanted.
+                Err(PortError::Refused(why)) => {
+                    tracing::debug!(%task, %why, "no turn ran that could be ended");
+                    Ok(())
+                }
+                given => given.map(drop),
+            }
         })
     }
 

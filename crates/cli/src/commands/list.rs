@@ -172,7 +172,7 @@ fn row(task: &Task, now: i64) -> Vec<Cell> {
     let id: String = task.id.as_str().chars().take(SHORT_ID).collect();
     vec![
         Cell::plain(id),
-        Cell::styled(words::state(task.state), words::style(task.state)),
+        Cell::styled(words::stand(task), words::style(task.state)),
         Cell::dim(time::span(now.saturating_sub(task.ended_at.unwrap_or(task.updated_at)))),
         Cell::plain(task.title.clone()),
     ]

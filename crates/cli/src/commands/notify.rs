@@ -145,6 +145,7 @@ fn state_like(kind: Kind) -> TaskState {
         Kind::Failed => TaskState::Failed,
         Kind::NeedsApproval | Kind::NeedsInput => TaskState::WaitingForApproval,
         Kind::Parked => TaskState::Parked,
+        Kind::Cancelled => TaskState::Cancelled,
     }
 }
 

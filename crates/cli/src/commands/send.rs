@@ -128,7 +128,7 @@ pub(crate) fn steer(arguments: &SteerArguments, output: Output) -> Result<ExitCo
     submit(&arguments.target, output, async {
         let text = typed(arguments.prompt.as_deref(), "steer", output).await?;
         let input = Some(Input::text(text));
-        Ok(SendRequest { input, if_busy: IfBusy::Steer, ..SendRequest::default() })
+        Ok(SendRequest { input, if_busy: IfBusy::SteerOnly, ..SendRequest::default() })
     })
 }
 
@@ -148,13 +148,21 @@ pub(crate) fn interrupt(
 ) -> Result<ExitCode, Failure> {
     block_on(async {
         let mut desk = Desk::open(output, &arguments.reach).await?;
+        let mut result = Ok(ExitCode::SUCCESS);
         for task in &arguments.tasks {
             let path = format!("/v1/tasks/{}/interrupt", id(task)?);
-            let accepted: Accepted = desk.post(&path, &serde_json::json!({})).await?;
-            output.say(&format!("{}: the turn is being ended", accepted.task));
-            output.emit(&accepted);
+            let done: Result<Accepted, Failure> = desk.post(&path, &serde_json::json!({})).await;
+            match done {
+                Ok(accepted) => {
+                    output.say(&format!("{}: the turn is being ended", accepted.task));
+                    output.emit(&accepted);
+                }
+                // The other tasks are ended all the same.
+                Err(failure) if arguments.tasks.len() > 1 => result = Ok(failure.report(output)),
+                Err(failure) => return Err(failure),
+            }
         }
-        Ok(ExitCode::SUCCESS)
+        result
     })
 }
 

@@ -43,13 +43,14 @@ fn write(out: &mut String, detail: &TaskDetail, now: i64) -> std::fmt::Result {
     writeln!(
         out,
         "{state}{}{state:#} {dim}{since}: {}{dim:#}",
-        words::state(task.state),
+        words::stand(task),
         safe(&words::cause(&task.cause, now))
     )?;
     let settings = &task.settings;
     let codex = task.codex_version.as_deref().or(settings.codex.version.as_deref());
     let spent = &task.spent;
     let work = time::span(i64::try_from(spent.work_ms).unwrap_or(i64::MAX));
+    let running = task.tally.running.as_ref();
     let forked = task.forked_from.as_ref().map(|from| format!("{}", from.task));
     let facts = [
         ("task", Some(task.id.to_string())),
@@ -67,6 +68,8 @@ fn write(out: &mut String, detail: &TaskDetail, now: i64) -> std::fmt::Result {
         ("forked from", forked),
         ("started", Some(format!("{} by {}", time::ago(task.created_at, now), task.started_by))),
         ("used", Some(format!("{} turns, {} tokens, {work} at work", spent.turns, spent.tokens))),
+        ("this turn", running.map(|running| words::running(running, now))),
+        ("retrying", running.and_then(|running| running.retrying.as_ref()).map(words::retrying)),
     ];
     for (name, value) in facts {
         if let Some(value) = value {

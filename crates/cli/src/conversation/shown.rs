@@ -30,6 +30,10 @@ pub(crate) enum Shown {
     Prompt {
         text: String,
     },
+    /// A prompt that another client of the thread gave, such as Codex's own interface.
+    PromptElsewhere {
+        text: String,
+    },
     /// The thread is open.
     Thread(ThreadShown),
     TurnBegan {

@@ -90,6 +90,16 @@ impl Writer {
         match shown {
             Shown::Step { text } => writeln!(out, "{DIM}·{DIM:#} {}", safe(text)),
             Shown::Prompt { text } => writeln!(out, "\n{BOLD}you{BOLD:#}    {}", indented(text)),
+            // A sub-agent is given its prompts by Codex.
+            Shown::PromptElsewhere { .. } if agent.is_some() => Ok(()),
+            Shown::PromptElsewhere { text } => {
+                let from = "(from another client of the thread)";
+                writeln!(
+                    out,
+                    "\n{BOLD}you{BOLD:#}    {DIM}{from}{DIM:#}\n       {}",
+                    indented(text)
+                )
+            }
             Shown::Thread(thread) => self.thread(out, thread),
             Shown::Thinking { item, delta } => {
                 self.begin_piece(out, item, agent)?;
@@ -106,7 +116,11 @@ impl Writer {
                 speaker(out, agent)?;
                 writeln!(out, "{DIM}{}{DIM:#}", indented(text))
             }
-            Shown::TextDone { how, .. } if how == "superseded" => {
+            Shown::TextDone { item, text, how, .. } if how == "superseded" => {
+                if !self.streamed.contains(item) && !text.is_empty() {
+                    speaker(out, agent)?;
+                    writeln!(out, "{}", indented(text))?;
+                }
                 writeln!(out, "{DIM}       (broke off; Codex begins this answer again){DIM:#}")
             }
             Shown::TextDone { item, text, .. } => {

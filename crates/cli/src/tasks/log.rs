@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ostler_codex::thread::Notice;
-use ostler_model::task::{Agent, Partial, Wish};
+use ostler_model::task::{Agent, Intent, Partial, Wish};
 use ostler_model::{Event, ItemId, TaskState};
 
 use super::{time, words};
@@ -33,6 +33,9 @@ pub(crate) fn line(event: &Event) -> Option<Line> {
             return Some(Line { agent: agent.as_ref().map(shown_agent), shown });
         }
         Event::Intended { intent } => match &intent.wish {
+            Wish::Send { input, .. } if intent.by == Intent::OURSELVES => {
+                step(format!("Ostler tells Codex: {}", input.summary(PROMPT_CHARACTERS)))
+            }
             Wish::Send { input, .. } => Shown::Prompt { text: input.summary(PROMPT_CHARACTERS) },
             Wish::Interrupt => Shown::Step { text: format!("{} ends the turn", intent.by) },
             Wish::Answer { .. } => return None,

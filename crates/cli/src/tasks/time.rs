@@ -26,14 +26,19 @@ pub(crate) fn ago(at: i64, now: i64) -> String {
 
 /// A moment to come, with how long that is from now.
 pub(crate) fn until(at: i64, now: i64) -> String {
-    let moment = Timestamp::from_millisecond(at).map_or_else(
+    format!("{} (in {})", moment(at, "%Y-%m-%d %H:%M"), span(at.saturating_sub(now)))
+}
+
+/// A moment, to the second.
+pub(crate) fn at(at: i64) -> String {
+    moment(at, "%Y-%m-%d %H:%M:%S")
+}
+
+fn moment(at: i64, format: &str) -> String {
+    Timestamp::from_millisecond(at).map_or_else(
         |_| at.to_string(),
-        |at| {
-            let zoned = at.to_zoned(jiff::tz::TimeZone::system());
-            zoned.strftime("%Y-%m-%d %H:%M").to_string()
-        },
-    );
-    format!("{moment} (in {})", span(at.saturating_sub(now)))
+        |at| at.to_zoned(jiff::tz::TimeZone::system()).strftime(format).to_string(),
+    )
 }
 
 /// `10m`, `1h30m`, `2d`, or seconds as a bare number.

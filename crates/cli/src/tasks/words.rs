@@ -2,7 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 use ostler_model::task::{
-    AskClosed, Cause, Edge, IntentState, NotDone, Receipt, Sandbox, SandboxMode, Wish,
+    AskClosed, Cause, Edge, IntentState, NotDone, Receipt, Retrying, Running, Sandbox, SandboxMode,
+    Wish,
 };
 use ostler_model::{Task, TaskState};
 
@@ -16,6 +17,29 @@ pub(crate) fn state(state: TaskState) -> &'static str {
         TaskState::WaitingForUserInput => "needs an answer",
         other => other.name(),
     }
+}
+
+/// How a task stands, in a few letters. One whose model is not reached does not work.
+pub(crate) fn stand(task: &Task) -> &'static str {
+    match (task.state, &task.tally.running) {
+        (TaskState::Working, Some(Running { retrying: Some(_), .. })) => "retrying model",
+        (other, _) => state(other),
+    }
+}
+
+/// How far the turn has come.
+pub(crate) fn running(running: &Running, now: i64) -> String {
+    let elapsed = time::span(now.saturating_sub(running.began_at));
+    format!("{elapsed} so far, {} tokens", running.tokens)
+}
+
+pub(crate) fn retrying(retrying: &Retrying) -> String {
+    let (since, message) = (time::at(retrying.since), &retrying.failure.message);
+    let times = match retrying.attempts {
+        1 => "1 attempt".to_owned(),
+        many => format!("{many} attempts"),
+    };
+    format!("the model since {since}, {times} failed: {message}")
 }
 
 pub(crate) fn style(state: TaskState) -> Style {

@@ -1,8 +1,9 @@
 //! Logs and attach: all that happened, in order, and what comes.
 
+use ostler_scripted_model::{Answer, Fault};
 use serde_json::Value;
 
-use crate::world::{World, plain};
+use crate::world::{World, plain, word};
 use crate::{LEAVES_A_LINE, PROMPT, command, text};
 
 #[test]
@@ -98,6 +99,65 @@ fn codex_s_own_interface_opens_on_the_same_thread() {
     terminal.type_in("\u{3}").unwrap();
     assert_eq!(terminal.exit_code().unwrap(), 0, "{}", plain(&terminal));
     assert_eq!(world.json(&["show", task])["task"]["state"], "completed");
+}
+
+/// What is typed there is no input of the task, and stands in its log all the same.
+#[test]
+fn a_prompt_typed_in_codex_s_own_interface_is_in_the_log() {
+    let world = World::new("0.166.0", vec![text("The horse is harnessed.")]);
+    let config = world.path("home/config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let seen = "[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n";
+    std::fs::write(&config, format!("{text}\n{seen}")).unwrap();
+    let waited = world.json(&["start", PROMPT, "--wait"]);
+    let task = waited["tasks"][0]["id"].as_str().unwrap();
+    assert!(!world.run(&["logs", task]).out.contains("another client"));
+
+    let mut terminal = world.on_terminal(&["attach", "--tui", task]);
+    terminal.wait_for("harnessed.", 1).unwrap();
+    terminal.type_in("brush the mare").unwrap();
+    terminal.wait_for("mare", 1).unwrap();
+    terminal.type_in("\r").unwrap();
+    let mut log = String::new();
+    for _ in 0..600 {
+        log = world.run(&["logs", task]).out;
+        if log.contains("All right.") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let typed = "\nyou    (from another client of the thread)\n       brush the mare\n";
+    assert!(log.contains(typed), "{log}");
+    assert!(log.contains(&format!("\nyou    {PROMPT}\n")), "{log}");
+    assert!(log.find("brush the mare") < log.find("All right."), "{log}");
+    drop(terminal);
+}
+
+/// A steer ends the answer that is being written (0.166.0); what there was of it stays, before the new one.
+#[test]
+fn an_answer_that_a_steer_broke_off_stays_in_its_place() {
+    let hang = Fault::Hang { after: 6, for_ms: None };
+    let half = Answer { fault: Some(hang), delta_bytes: 4, ..text("Half of an old answer.") };
+    let world = World::new("0.166.0", vec![half, text("The new answer.")]);
+    let task = word(&world.json(&["start", PROMPT])["task"]["id"]);
+    let followed = world.path("followed");
+    let file = std::fs::File::create(&followed).unwrap();
+    let mut follow = world.command(&["logs", "-f", &task]).stdout(file).spawn().unwrap();
+    let shown = || std::fs::read_to_string(&followed).unwrap();
+    for _ in 0..600 {
+        if shown().contains("Half") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(world.run(&["steer", &task, "another one"]).exit, 0, "{}", shown());
+    assert_eq!(world.run(&["wait", &task]).exit, 0, "{}", shown());
+    assert!(follow.wait().unwrap().success());
+
+    for log in [shown(), world.run(&["logs", &task]).out] {
+        let places = ["Half", "(broke off", "The new answer."].map(|part| log.find(part));
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {log}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod following;
 mod notifications;
 mod reloading;
 mod self_approval;
+mod standing;
 mod starting;
 mod upgrading;
 mod walls;

@@ -142,8 +142,9 @@ fn a_task_goes_on_is_interrupted_forked_and_removed() {
     assert_eq!(world.lines("ran.log"), 0);
     let swept = world.run(&["gc"]);
     assert!(swept.out.starts_with("nothing to remove"), "{}", swept.out);
-    let steered = world.run(&["steer", &word(&forked["tasks"][0]["id"]), "--wait", "gently"]);
-    assert_eq!(steered.exit, 0, "{}", steered.errors);
+    let forked = word(&forked["tasks"][0]["id"]);
+    let sent = world.run(&["send", &forked, "--if-busy", "steer", "--wait", "gently"]);
+    assert_eq!(sent.exit, 0, "{}", sent.errors);
 }
 
 /// Whoever asked for it to fail is told by the exit code, and the next script can try again later.

@@ -58,7 +58,12 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 fn body() -> impl Strategy<Value = ItemBody> {
     let user = (text(), proptest::option::of("[ab]")).prop_map(|(text, input)| {
         let input = input.map(Into::into);
-        ItemBody::UserMessage(UserMessage { text, attachments: vec![], input })
+        ItemBody::UserMessage(UserMessage {
+            text,
+            attachments: vec![],
+            input,
+            ..UserMessage::default()
+        })
     });
     let said = text()
         .prop_map(|text| ItemBody::AgentMessage(AgentMessage { text, ..AgentMessage::default() }));

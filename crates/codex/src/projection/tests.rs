@@ -47,8 +47,12 @@ fn said(id: &str, text: &str) -> (Item, ItemEnd) {
 }
 
 fn asked(id: &str, text: &str, input: Option<&str>) -> (Item, ItemEnd) {
-    let message =
-        UserMessage { text: text.to_owned(), attachments: vec![], input: input.map(Into::into) };
+    let message = UserMessage {
+        text: text.to_owned(),
+        attachments: vec![],
+        input: input.map(Into::into),
+        ..UserMessage::default()
+    };
     item(id, ItemBody::UserMessage(message))
 }
 

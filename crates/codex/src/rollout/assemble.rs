@@ -243,7 +243,12 @@ impl Assembly {
                 return;
             }
         }
-        let message = UserMessage { text: event.message.clone(), attachments, input };
+        let message = UserMessage {
+            text: event.message.clone(),
+            attachments,
+            input,
+            ..UserMessage::default()
+        };
         let item = Item { id: "".into(), body: ItemBody::UserMessage(message) };
         turn.entries.push(Entry { item, source: Source::Told });
     }

@@ -3,7 +3,7 @@
 use ostler_model::ask::FileDiff;
 use ostler_model::item::{
     AgentMessage, Attachment, Command, FileChange, Item, ItemBody, MessagePhase, Outcome,
-    Reasoning, SubAgent, ToolCall, ToolPlace, UserMessage,
+    Reasoning, Sender, SubAgent, ToolCall, ToolPlace, UserMessage,
 };
 use ostler_model::{InputId, ThreadId};
 
@@ -111,7 +111,7 @@ pub(crate) fn user_message(message: &body::UserMessage) -> UserMessage {
         }
     }
     let input = message.client_id.as_deref().map(InputId::from);
-    UserMessage { text: texts.join("\n"), attachments, input }
+    UserMessage { text: texts.join("\n"), attachments, input, sender: Sender::default() }
 }
 
 pub(crate) fn web_search(search: &body::WebSearch) -> ItemBody {

@@ -12,7 +12,7 @@ words! {
     NotifyKind {
         /// It has done what it was to do.
         Finished = "finished",
-        /// It ended in any other way.
+        /// It failed.
         Failed = "failed",
         /// Something waits to be allowed.
         NeedsApproval = "needs_approval",
@@ -20,6 +20,8 @@ words! {
         NeedsInput = "needs_input",
         /// A limit was reached; it goes on by itself.
         Parked = "parked",
+        /// Somebody or something stopped it before it was done.
+        Cancelled = "cancelled",
     }
 }
 

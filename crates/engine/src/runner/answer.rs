@@ -226,7 +226,20 @@ impl Runner {
             return;
         };
         let decision = told(&record.content, decision);
+        let reason = reason.and_then(|reason| said_to_codex(&by, reason));
         let Some(stage) = &self.stage else { return };
         stage.thread.answer(driver, Decided { decision, by: by.describe(), reason }).await;
+    }
+}
+
+/// The reason of a refusal stands in the conversation as a message of the user. Only a person's is one; a program's says whose
+/// it is, and where nobody decided nothing is said.
+fn said_to_codex(by: &DecidedBy, reason: String) -> Option<String> {
+    match by {
+        DecidedBy::Person { .. } => Some(reason),
+        DecidedBy::Approver { .. } => {
+            Some(format!("The operator's approval program, not the user, refused this: {reason}"))
+        }
+        DecidedBy::Rule { .. } | DecidedBy::Nobody | DecidedBy::Earlier { .. } => None,
     }
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use ostler_codex::thread::{Notice, ThreadUpdate, Told};
-use ostler_model::item::ItemEnd;
-use ostler_model::task::machine::Signal;
+use ostler_model::item::{ItemBody, ItemEnd, Sender};
+use ostler_model::task::machine::{Owed, Signal};
 use ostler_model::task::{Agent, Partial};
 use ostler_model::thread::Update;
 use ostler_model::{Event, Item, TurnId, TurnResult};
 use ostler_store::{TurnRow, Write};
 
 use super::Runner;
+use super::perform::Todo;
+use crate::dispatcher::FromRunner;
 use crate::hub::News;
 use crate::shared::now;
 
@@ -24,8 +26,7 @@ impl Runner {
             Told::Update(Update::Delta { turn, item, kind, text }) => {
                 let partial = Partial { agent, turn, item, kind, text };
                 let begins = self.log.grown(&partial);
-                let grown = || News::Grown { begins, partial: Arc::new(partial) };
-                self.shared.hub.tell(&self.id, grown);
+                self.tell_grown(begins, partial);
             }
             Told::Update(Update::AskOpened { ask, content }) => self.asked(agent, ask, *content),
             Told::Update(Update::AskClosed { ask, how }) => self.ask_closed(agent, ask, how),
@@ -36,8 +37,30 @@ impl Runner {
         }
     }
 
-    fn hear_update(&mut self, update: Update) {
+    /// Text that grows need not wait for the disk, but for what came before it: whoever watches must not see a new answer
+    /// before the end of the one that broke off.
+    fn tell_grown(&mut self, begins: u64, partial: Partial) {
+        let hub = &self.shared.hub;
+        if self.log.only_streams() && self.held.is_empty() {
+            return hub.tell(&self.id, || News::Grown { begins, partial: Arc::new(partial) });
+        }
+        if hub.is_watched(&self.id) {
+            self.held.push(News::Grown { begins, partial: Arc::new(partial) });
+        }
+    }
+
+    /// What came before it is written, or cannot be for now.
+    pub(super) fn tell_held(&mut self) {
+        for news in std::mem::take(&mut self.held) {
+            self.shared.hub.tell(&self.id, || news);
+        }
+    }
+
+    fn hear_update(&mut self, mut update: Update) {
         let at = now();
+        if let Update::ItemEnded { item, .. } = &mut update {
+            name_ourselves(item);
+        }
         match &update {
             Update::TurnBegan { turn } => self.turn_began(turn, at),
             Update::ItemBegan { item, .. } => drop(self.notes.place(&item.id)),
@@ -46,18 +69,31 @@ impl Runner {
             Update::Reconnected => self.note_keeper(),
             _ => {}
         }
-        let signal = is_for_the_rules(&update).then(|| Signal::Told(Box::new(update.clone())));
+        let is_for_them = is_for_the_rules(&update) || self.ends_retrying(&update);
+        let signal = is_for_them.then(|| Signal::Told(Box::new(update.clone())));
         let ended = match &update {
             Update::TurnEnded { result } => Some(result.clone()),
             _ => None,
         };
         self.log.event(at, Event::Thread { agent: None, update: Box::new(update) });
         if let Some(signal) = signal {
+            let was_retrying = self.machine.is_retrying();
             self.step(signal);
+            if was_retrying != self.machine.is_retrying() {
+                // Lists show it, and its state stays the same.
+                let (task, state) = (self.id.clone(), self.machine.task().state);
+                self.todo.push(Todo::Tell(FromRunner::Moved { task, state }));
+            }
         }
         if let Some(result) = ended {
             self.asks_after_turn(&result);
         }
+    }
+
+    /// The rules look at items only while the model was not reached.
+    fn ends_retrying(&self, update: &Update) -> bool {
+        matches!(update, Update::ItemBegan { .. } | Update::ItemEnded { .. })
+            && self.machine.is_retrying()
     }
 
     /// A sub-agent's steps are in the log only; what it uses counts for the task.
@@ -127,6 +163,15 @@ impl Runner {
     }
 }
 
+/// What we said to go on with the task is nobody else's.
+fn name_ourselves(item: &mut Item) {
+    if let ItemBody::UserMessage(message) = &mut item.body
+        && Owed::reads(&message.text)
+    {
+        message.sender = Sender::Ostler;
+    }
+}
+
 fn is_for_the_rules(update: &Update) -> bool {
     matches!(
         update,
@@ -134,6 +179,7 @@ fn is_for_the_rules(update: &Update) -> bool {
             | Update::InputTaken { .. }
             | Update::InputRefused { .. }
             | Update::Usage { .. }
+            | Update::Retrying { .. }
             | Update::TurnEnded { .. }
     )
 }

@@ -15,9 +15,6 @@ use crate::runner::asks::Delivery;
 use crate::shared::now;
 use crate::translate;
 
-/// Who gives an input that nobody typed.
-pub(super) const OURSELVES: &str = "ostler";
-
 /// Something to do as soon as all that led to it is written.
 #[derive(Debug)]
 pub(super) enum Todo {
@@ -170,7 +167,7 @@ impl Runner {
             id: IntentId::new(Uuid::now_v7().to_string()),
             task: self.id.clone(),
             wish: Wish::Send { input, if_busy: IfBusy::Queue },
-            by: OURSELVES.to_owned(),
+            by: Intent::OURSELVES.to_owned(),
             at: now(),
             state: IntentState::Pending,
         };

@@ -62,7 +62,7 @@ pub(super) async fn recall(
         Wish::Send { input, if_busy } => Some(RecalledInput {
             id: InputId::new(intent.id.as_str()),
             content: translate::turn_input(input).ok()?,
-            if_busy: if *if_busy == IfBusy::Steer { IfBusy::Steer } else { IfBusy::Queue },
+            if_busy: if if_busy.is_steer() { IfBusy::Steer } else { IfBusy::Queue },
             state: InputState::MaybeSent,
         }),
         _ => None,

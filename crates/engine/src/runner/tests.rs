@@ -1,6 +1,6 @@
 //! What a runner is told and what it finds in the store cross: whatever their order, each intent is taken once.
 
-use ostler_model::thread::IfBusy;
+use ostler_model::thread::{IfBusy, Update};
 use ostler_model::{Input, TaskSettings};
 use ostler_store::Write;
 

@@ -28,6 +28,7 @@ impl Runner {
         loop {
             self.tidy_asks();
             let is_written = self.write().await?;
+            self.tell_held();
             self.tell_waiting().await?;
             if !is_written {
                 return Ok(());

@@ -60,7 +60,7 @@ impl Content {
     pub fn of_state(task: &Task, kind: Kind, page: Option<&str>) -> Self {
         let tells_of_a_turn = match &task.cause {
             Cause::StartFailed { .. } | Cause::Withdrawn { .. } => false,
-            _ => matches!(kind, Kind::Finished | Kind::Failed),
+            _ => matches!(kind, Kind::Finished | Kind::Failed | Kind::Cancelled),
         };
         let answer = task.last_result.as_ref().filter(|_| tells_of_a_turn);
         let answer = answer.and_then(|result| result.final_answer.as_deref());

@@ -14,17 +14,24 @@ use crate::task::{Cause, TaskState};
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     Finished,
-    /// It ended in any other way: it failed, or somebody or something stopped it.
     Failed,
     NeedsApproval,
     NeedsInput,
     /// A limit was reached; it goes on by itself.
     Parked,
+    /// Somebody or something ended it before it was done.
+    Cancelled,
 }
 
 impl Kind {
-    pub const ALL: [Self; 5] =
-        [Self::Finished, Self::Failed, Self::NeedsApproval, Self::NeedsInput, Self::Parked];
+    pub const ALL: [Self; 6] = [
+        Self::Finished,
+        Self::Failed,
+        Self::NeedsApproval,
+        Self::NeedsInput,
+        Self::Parked,
+        Self::Cancelled,
+    ];
 
     /// The same word in text, JSON, the configuration and the database.
     pub fn name(self) -> &'static str {
@@ -34,6 +41,7 @@ impl Kind {
             Self::NeedsApproval => "needs_approval",
             Self::NeedsInput => "needs_input",
             Self::Parked => "parked",
+            Self::Cancelled => "cancelled",
         }
     }
 
@@ -49,6 +57,7 @@ impl Kind {
             Self::NeedsApproval => "needs your approval",
             Self::NeedsInput => "needs your answer",
             Self::Parked => "is parked",
+            Self::Cancelled => "was stopped",
         }
     }
 
@@ -69,7 +78,8 @@ impl fmt::Display for Kind {
 pub fn kind_of_move(to: TaskState, cause: &Cause) -> Option<Kind> {
     match (to, cause) {
         (TaskState::Completed, _) => Some(Kind::Finished),
-        (TaskState::Failed | TaskState::Cancelled, _) => Some(Kind::Failed),
+        (TaskState::Failed, _) => Some(Kind::Failed),
+        (TaskState::Cancelled, _) => Some(Kind::Cancelled),
         (TaskState::Parked, Cause::LimitReached { .. }) => Some(Kind::Parked),
         _ => None,
     }

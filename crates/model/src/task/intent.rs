@@ -30,10 +30,15 @@ pub enum Wish {
     Answer { ask: AskId, decision: Decision, reason: Option<String> },
 }
 
+impl Intent {
+    /// Who wants what nobody has asked for: to go on with what was cut off.
+    pub const OURSELVES: &str = "ostler";
+}
+
 impl Wish {
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Send { if_busy: IfBusy::Steer, .. } => "steer",
+            Self::Send { if_busy, .. } if if_busy.is_steer() => "steer",
             Self::Send { .. } => "send",
             Self::Interrupt => "interrupt",
             Self::Answer { .. } => "answer",

@@ -25,11 +25,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::intent::{IntentState, Receipt};
 use super::state::{Cause, TaskState};
-use super::{Edge, Task};
+use super::{Edge, Retrying, Running, Task};
+use crate::failure::Failure;
 use crate::id::{AskId, IntentId, TurnId};
 use crate::thread::Update;
 use ends::Ended;
-use inputs::Waiting;
+use inputs::{Rank, Waiting};
 use place::{Phase, Place};
 use search::Search;
 
@@ -112,6 +113,7 @@ impl Machine {
             Signal::MayContinue { answer, by } => self.may_continue(answer, by, &mut out),
             Signal::AgentUsed { agent, tokens } => {
                 self.task.tally.agents.insert(agent, tokens);
+                self.note_tokens();
                 self.watch_budget(&mut out);
             }
             Signal::Tick => self.tick(&mut out),
@@ -156,8 +158,11 @@ impl Machine {
             }
             Update::Usage { usage, .. } => {
                 self.turn_tokens = usage.turn.total();
+                self.note_tokens();
                 self.watch_budget(out);
             }
+            Update::Retrying { failure, .. } => self.note_retry(failure),
+            Update::ItemBegan { .. } | Update::ItemEnded { .. } => self.answered(),
             Update::TurnEnded { result } => self.turn_ended(*result, out),
             _ => {}
         }
@@ -167,6 +172,8 @@ impl Machine {
         if self.task.turn.as_ref() != Some(&turn) {
             self.forget_tokens();
             self.is_overtaken();
+            self.task.tally.running =
+                Some(Running { began_at: self.now, tokens: 0, retrying: None });
         }
         self.task.turn = Some(turn.clone());
         // Whatever it waited for, it works.
@@ -176,6 +183,33 @@ impl Machine {
         self.keep_place(out);
         self.show_work(Cause::TurnBegan { turn }, out);
         self.give_steers(out);
+    }
+
+    fn note_tokens(&mut self) {
+        let tokens = self.turn_tokens.saturating_add(self.agents_tokens());
+        if let Some(running) = &mut self.task.tally.running {
+            running.tokens = tokens;
+        }
+    }
+
+    fn note_retry(&mut self, failure: Failure) {
+        let now = self.now;
+        let Some(running) = &mut self.task.tally.running else { return };
+        let before = running.retrying.take();
+        let (since, attempts) = before.map_or((now, 0), |before| (before.since, before.attempts));
+        running.retrying = Some(Retrying { since, attempts: attempts.saturating_add(1), failure });
+    }
+
+    /// The model has answered after all.
+    fn answered(&mut self) {
+        if let Some(running) = &mut self.task.tally.running {
+            running.retrying = None;
+        }
+    }
+
+    /// Codex has failed to reach the model, and tries again.
+    pub fn is_retrying(&self) -> bool {
+        self.task.tally.running.as_ref().is_some_and(|running| running.retrying.is_some())
     }
 
     fn asked(&mut self, ask: AskId, of: AskedOf, out: &mut Vec<Effect>) {
@@ -191,10 +225,20 @@ impl Machine {
             return;
         }
         if self.task.turn.is_some() {
-            self.show_work(Cause::AsksClosed, out);
+            // A turn that is being ended takes its asks back first, and does not go on to work.
+            if !self.is_stopping() {
+                self.show_work(Cause::AsksClosed, out);
+            }
         } else if self.asks.is_empty() && self.task.state.waits_for_a_person() {
             self.shift(TaskState::Starting, Cause::AsksClosed, out);
         }
+    }
+
+    /// Whether somebody wants the running turn to end, or an edge of the budget does.
+    fn is_stopping(&self) -> bool {
+        !self.interrupts.is_empty()
+            || self.edge.is_some()
+            || self.queue.iter().any(|waiting| waiting.rank == Rank::First)
     }
 
     /// The state of a task whose turn runs follows from its asks.

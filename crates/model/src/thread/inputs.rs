@@ -14,7 +14,7 @@ use super::signal::{GiveFailure, IfBusy, InputKind};
 use super::turns::InterruptCause;
 use crate::failure::{Failure, FailureClass};
 use crate::id::{InputId, TurnId};
-use crate::item::{Item, ItemBody, UserMessage};
+use crate::item::{Item, ItemBody, Sender, UserMessage};
 use crate::moment::Moment;
 use crate::turn::Interrupter;
 
@@ -52,7 +52,7 @@ impl Waiting {
     pub(super) fn new(input: InputId, kind: InputKind, if_busy: IfBusy) -> Self {
         let wish = match if_busy {
             // A running turn takes messages only.
-            IfBusy::Steer if kind != InputKind::Order => Wish::Steer,
+            _ if if_busy.is_steer() && kind != InputKind::Order => Wish::Steer,
             IfBusy::Interrupt => Wish::TurnFirst,
             _ => Wish::Turn,
         };
@@ -356,6 +356,28 @@ impl Machine {
         }
     }
 
+    /// Notes who sent a message that stands among the items of the running turn.
+    pub(super) fn name_sender(&self, item: &mut Item) {
+        if let ItemBody::UserMessage(message) = &mut item.body {
+            message.sender = self.sender_of(message);
+        }
+    }
+
+    fn sender_of(&self, message: &UserMessage) -> Sender {
+        let Some(turn) = &self.turn else { return Sender::Task };
+        let is_ours = match (&message.input, self.echo) {
+            (Some(input), _) => turn.inputs.contains(input) || self.given_at(input).is_some(),
+            // What is ordered, such as a review, has words of Codex's own.
+            _ if turn.is_ordered => true,
+            (None, Echo::Ids) => false,
+            (None, Echo::TextOnly) => {
+                turn.own_texts.contains(&message.text)
+                    || self.given.iter().any(|given| given.waiting.reads(&message.text))
+            }
+        };
+        if is_ours { Sender::Task } else { Sender::Elsewhere }
+    }
+
     /// A user's message in a turn that is over is as good a proof.
     pub(super) fn echoed_late(
         &mut self,
@@ -437,8 +459,15 @@ impl Machine {
     }
 
     pub(super) fn take(&mut self, at: usize, turn: TurnId, out: &mut Vec<Effect>) {
-        let input = self.given.remove(at).waiting.input;
+        let Waiting { input, kind, .. } = self.given.remove(at).waiting;
         if let Some(current) = self.turn.as_mut().filter(|current| current.id == turn) {
+            match kind {
+                InputKind::Message { text } if self.echo == Echo::TextOnly => {
+                    current.own_texts.push(text);
+                }
+                InputKind::Message { .. } => {}
+                InputKind::Order => current.is_ordered = true,
+            }
             current.inputs.push(input.clone());
             current.unanswered.push(input.clone());
         }

@@ -62,13 +62,14 @@ impl Machine {
         &mut self,
         now: Moment,
         id: Option<TurnId>,
-        item: Item,
+        mut item: Item,
         out: &mut Vec<Effect>,
     ) {
         if let Err(why) = self.file(now, id.as_ref(), out) {
             self.echoed_late(id.as_ref(), &item, out);
             return out.push(stray_item(why, id, item));
         }
+        self.name_sender(&mut item);
         let Some(turn) = self.turn.as_mut() else { return };
         if !item.id.as_str().is_empty() && turn.has_ended(&item) {
             return out.push(stray_item(StrayReason::Duplicate, id, item));

@@ -214,6 +214,7 @@ impl Turn {
             before: elapsed,
             clock: worked,
             is_recalled: true,
+            own_texts: inputs.clone(),
             known: KnownTexts::told(Vec::new(), inputs),
             ..Self::new(id, now, look_at)
         };

@@ -110,6 +110,15 @@ pub enum IfBusy {
     Interrupt,
     /// Refuse it.
     Fail,
+    /// Put it into the running turn, and refuse it if the task is at rest.
+    SteerOnly,
+}
+
+impl IfBusy {
+    /// Whether it belongs into a turn that runs.
+    pub fn is_steer(self) -> bool {
+        matches!(self, Self::Steer | Self::SteerOnly)
+    }
 }
 
 /// Who can decide asks at this moment.

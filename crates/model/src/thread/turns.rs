@@ -46,6 +46,10 @@ pub(super) struct Turn {
     pub(super) open: Vec<OpenItem>,
     /// Items that have ended, with the kind of the last one under each id.
     pub(super) ended: BTreeMap<ItemId, Discriminant<ItemBody>>,
+    /// The words of the inputs that it took, where Codex shows nothing else of them.
+    pub(super) own_texts: Vec<String>,
+    /// It answers something ordered, such as a review.
+    pub(super) is_ordered: bool,
     pub(super) answer: Option<String>,
     pub(super) unmarked_answer: Option<String>,
     pub(super) tool_iterations: u32,
@@ -124,6 +128,8 @@ impl Turn {
             unanswered: Vec::new(),
             open: Vec::new(),
             ended: BTreeMap::new(),
+            own_texts: Vec::new(),
+            is_ordered: false,
             answer: None,
             unmarked_answer: None,
             tool_iterations: 0,

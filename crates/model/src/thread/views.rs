@@ -173,12 +173,14 @@ impl Machine {
         self.turn = Some(Turn::new(seen.id.clone(), now, now));
         self.take_held(seen, out);
         self.hear_usage_ahead(now, out);
+        let mut items = seen.items.clone();
+        items.iter_mut().for_each(|item| self.name_sender(item));
         let Some(mut turn) = self.turn.take() else { return };
         if !seen.items.is_empty() {
             turn.unanswered.clear();
         }
-        for item in &seen.items {
-            turn.close(OpenItem::told(item.clone()), ItemEnd::Reported, out);
+        for item in items {
+            turn.close(OpenItem::told(item), ItemEnd::Reported, out);
         }
         let end = turn.end(end);
         // As for a turn that we knew: one that nobody interrupted died with its app-server.

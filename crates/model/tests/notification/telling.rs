@@ -56,7 +56,7 @@ fn every_end_is_told_and_what_waits_for_a_person_once() {
         told(TaskState::Failed, &Cause::TurnFailed { failure: failure() }),
         Some(Kind::Failed)
     );
-    assert_eq!(told(TaskState::Cancelled, &interrupted), Some(Kind::Failed));
+    assert_eq!(told(TaskState::Cancelled, &interrupted), Some(Kind::Cancelled));
     assert_eq!(told(TaskState::Parked, &limit), Some(Kind::Parked));
     // Somebody is asked whether it goes on, and that ask is told.
     assert_eq!(told(TaskState::Parked, &lost), None);

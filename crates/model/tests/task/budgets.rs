@@ -1,9 +1,10 @@
 //! A budget in tokens, time and turns: at its edge the task stops and asks.
 
+use ostler_model::item::{ItemBody, UserMessage};
 use ostler_model::task::machine::{AskedOf, Effect, MayContinue, Owed, Signal, WhyAsk};
-use ostler_model::task::{Budget, Cause, Edge, TaskSettings, TaskState};
+use ostler_model::task::{Budget, Cause, Edge, Retrying, Running, TaskSettings, TaskState};
 use ostler_model::thread::{IfBusy, Update};
-use ostler_model::{Interrupter, TurnEnd};
+use ostler_model::{Failure, FailureClass, Interrupter, Item, TurnEnd};
 
 use crate::rig::{Rig, START, deeds, give, interrupted, moves, result, tokens};
 
@@ -171,4 +172,35 @@ fn time_and_sub_agents_of_a_turn_count_although_our_process_ends_in_the_middle()
     rig.placed();
     rig.begin("t2", "ours");
     assert_eq!(uses(&mut rig, "t2", 99), []);
+}
+
+/// Whoever looks at a task in its first turn sees how far it has come, and whether its model answers.
+#[test]
+fn the_running_turn_is_told_as_far_as_it_has_come() {
+    let mut rig = Rig::working(TaskSettings::default());
+    let running = |rig: &Rig| rig.machine.task().tally.running.clone();
+    let began = Running { began_at: START, tokens: 0, retrying: None };
+    assert_eq!(running(&rig), Some(began.clone()));
+    rig.tell(Update::Usage { turn: "t1".into(), usage: tokens(40) });
+    rig.step(Signal::AgentUsed { agent: "sub".into(), tokens: 2 });
+    assert_eq!(running(&rig), Some(Running { tokens: 42, ..began.clone() }));
+
+    let failure = Failure::new(FailureClass::Network, "no route to host");
+    let retry = |attempt| Update::Retrying {
+        turn: "t1".into(),
+        failure: Failure::new(FailureClass::Network, "no route to host"),
+        attempt,
+        for_ms: 0,
+    };
+    rig.now += 10;
+    rig.tell(retry(1));
+    rig.now += 10;
+    rig.tell(retry(2));
+    let retrying = Some(Retrying { since: START + 10, attempts: 2, failure });
+    assert_eq!(running(&rig), Some(Running { tokens: 42, retrying, ..began.clone() }));
+    let item = Item { id: "i".into(), body: ItemBody::UserMessage(UserMessage::default()) };
+    rig.tell(Update::ItemBegan { turn: "t1".into(), item });
+    assert_eq!(running(&rig), Some(Running { tokens: 42, ..began }));
+    rig.end("t1", TurnEnd::Completed);
+    assert_eq!(running(&rig), None);
 }

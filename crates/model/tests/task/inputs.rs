@@ -209,3 +209,23 @@ fn a_turn_that_codex_begins_by_itself_counts() {
     assert_eq!(deeds(began), [Effect::KeepPlace]);
     assert_eq!(deeds(rig.end("t2", TurnEnd::Completed)), [Effect::LeavePlace]);
 }
+
+#[test]
+fn a_steer_only_begins_no_turn() {
+    let too_late = IntentState::NotDone { why: NotDone::TooLate };
+    let mut rig = Rig::working(TaskSettings::default());
+    assert_eq!(deeds(rig.submit("b", IfBusy::SteerOnly)), [give("b", IfBusy::Steer)]);
+    rig.tell(taken("b", "t1"));
+    rig.end("t1", TurnEnd::Completed);
+    let effects = rig.submit("c", IfBusy::SteerOnly);
+    assert_eq!(effects, [Effect::Settle { intent: "c".into(), to: too_late.clone() }]);
+    assert_eq!(rig.state(), TaskState::Completed);
+
+    // Its thread was lost with the turn, and the turn is over when it is open again.
+    let mut rig = Rig::working(TaskSettings::default());
+    rig.step(Signal::ThreadLost);
+    assert_eq!(deeds(rig.submit("b", IfBusy::SteerOnly)), []);
+    let end = rig.end("t1", TurnEnd::Completed);
+    assert_eq!(settled(&end), [("b".into(), too_late)]);
+    assert_eq!(moves(&end), [TaskState::Completed]);
+}

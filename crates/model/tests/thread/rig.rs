@@ -109,7 +109,12 @@ pub(crate) fn echo(turn: &str, input: &str) -> Signal {
 
 pub(crate) fn echo_item(input: &str) -> Item {
     let text = format!("text of {input}");
-    let message = UserMessage { text, attachments: Vec::new(), input: Some(input.into()) };
+    let message = UserMessage {
+        text,
+        attachments: Vec::new(),
+        input: Some(input.into()),
+        ..UserMessage::default()
+    };
     Item { id: ItemId::new(format!("echo of {input}")), body: ItemBody::UserMessage(message) }
 }
 

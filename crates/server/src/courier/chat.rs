@@ -152,6 +152,7 @@ fn tag(kind: Kind) -> &'static str {
         Kind::Failed => "x",
         Kind::NeedsApproval | Kind::NeedsInput => "raised_hand",
         Kind::Parked => "hourglass",
+        Kind::Cancelled => "stop_button",
     }
 }
 

@@ -175,12 +175,17 @@ const ALL: &[(&str, &str, Described)] = &[
     (
         "POST",
         "/v1/tasks/{task}/steer",
-        post("Say something into the turn that runs", "SendRequest", "Accepted", ACCEPTED),
+        post(
+            "Say something into the turn that runs; refused if none runs (409)",
+            "SendRequest",
+            "Accepted",
+            ACCEPTED,
+        ),
     ),
     (
         "POST",
         "/v1/tasks/{task}/interrupt",
-        post("End the turn that runs", "Empty", "Accepted", ACCEPTED),
+        post("End the turn that runs; refused if none runs (409)", "Empty", "Accepted", ACCEPTED),
     ),
     (
         "POST",

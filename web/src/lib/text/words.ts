@@ -328,6 +328,7 @@ const NOTICES: Record<string, string> = {
   needs_approval: 'needs your approval',
   needs_input: 'needs your answer',
   parked: 'is parked',
+  cancelled: 'was stopped',
 };
 
 /** What a notification says of its task. */

@@ -109,6 +109,7 @@ fn model_kind(kind: NotifyKind) -> Kind {
         NotifyKind::NeedsApproval => Kind::NeedsApproval,
         NotifyKind::NeedsInput => Kind::NeedsInput,
         NotifyKind::Parked => Kind::Parked,
+        NotifyKind::Cancelled => Kind::Cancelled,
     }
 }
 

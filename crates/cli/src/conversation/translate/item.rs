@@ -1,7 +1,7 @@
 //! Steps of a turn as things to show.
 
 use ostler_model::ask::{FileChangeKind, FileDiff};
-use ostler_model::item::{Command, FileChange, ItemEnd, SubAgent, ToolCall};
+use ostler_model::item::{Command, FileChange, ItemEnd, Sender, SubAgent, ToolCall};
 use ostler_model::{Item, ItemBody};
 
 use super::super::shown::{FileShown, Shown};
@@ -27,7 +27,10 @@ pub(super) fn began(item: &Item) -> Option<Shown> {
 pub(super) fn ended(item: &Item, how: ItemEnd) -> Option<Shown> {
     let id = item.id.to_string();
     Some(match &item.body {
-        // The person knows what they said.
+        ItemBody::UserMessage(message) if message.sender == Sender::Elsewhere => {
+            Shown::PromptElsewhere { text: message.text.clone() }
+        }
+        // It was shown when it was given.
         ItemBody::UserMessage(_) => return None,
         ItemBody::AgentMessage(message) => Shown::TextDone {
             item: id,

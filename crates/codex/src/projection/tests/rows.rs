@@ -229,6 +229,7 @@ fn texts() {
             Attachment::Skill { name: "s".to_owned() },
         ],
         input: None,
+        ..UserMessage::default()
     };
     let search = |query: &str, detail: Option<&str>| {
         note(ItemBody::WebSearch { query: query.to_owned(), detail: detail.map(str::to_owned) })

@@ -44,6 +44,7 @@ fn every_kind_has_a_word_of_ours() {
                     Attachment::Other(text("audio")),
                 ],
                 input: Some("m".into()),
+                ..UserMessage::default()
             }),
         ),
         (

@@ -44,6 +44,7 @@ impl Machine {
         self.stop_clock();
         self.forget_tokens();
         self.task.turn = None;
+        self.task.tally.running = None;
         self.asks.clear();
         let wanted_by = self.interrupts.last().map(|(_, by)| by.clone());
         self.settle_interrupts(Some(&result), out);
@@ -107,6 +108,7 @@ impl Machine {
 
     /// The next input, or the end.
     fn next_or(&mut self, state: TaskState, cause: Cause, out: &mut Vec<Effect>) {
+        self.refuse_late_steers(out);
         match self.queue.is_empty() {
             true => self.end(state, cause, out),
             false => self.go_on(out),

@@ -37,7 +37,11 @@ impl Machine {
                 let to = IntentState::NotDone { why: NotDone::Refused { failure } };
                 return out.push(Effect::Settle { intent, to });
             }
-            IfBusy::Steer if self.is_busy() && self.phase == Phase::Open => {
+            IfBusy::SteerOnly if self.task.state.is_over() => {
+                let to = IntentState::NotDone { why: NotDone::TooLate };
+                return out.push(Effect::Settle { intent, to });
+            }
+            IfBusy::Steer | IfBusy::SteerOnly if self.is_busy() && self.phase == Phase::Open => {
                 return self.give(intent, IfBusy::Steer, out);
             }
             IfBusy::Interrupt => {
@@ -143,11 +147,23 @@ impl Machine {
         }
         let (steers, others): (Vec<Waiting>, Vec<Waiting>) = std::mem::take(&mut self.queue)
             .into_iter()
-            .partition(|waiting| waiting.if_busy == IfBusy::Steer);
+            .partition(|waiting| waiting.if_busy.is_steer());
         self.queue = others.into();
         for steer in steers {
             self.give(steer.intent, IfBusy::Steer, out);
         }
+    }
+
+    /// The turn that they were meant for is over before they could be given to it.
+    pub(super) fn refuse_late_steers(&mut self, out: &mut Vec<Effect>) {
+        self.queue.retain(|waiting| {
+            let is_late = waiting.if_busy == IfBusy::SteerOnly;
+            if is_late {
+                let to = IntentState::NotDone { why: NotDone::TooLate };
+                out.push(Effect::Settle { intent: waiting.intent.clone(), to });
+            }
+            !is_late
+        });
     }
 
     /// False if it is none of those that were given.

@@ -95,6 +95,7 @@ impl Machine {
             Place::Held => {}
         }
         self.task.turn = None;
+        self.task.tally.running = None;
         self.stop_clock();
         for intent in std::mem::take(&mut self.given) {
             let why = format!("the thread could not be opened again: {}", failure.message);

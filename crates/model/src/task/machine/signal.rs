@@ -121,6 +121,13 @@ pub enum Owed {
 }
 
 impl Owed {
+    pub const ALL: [Self; 3] = [Self::AfterLimit, Self::AfterCrash, Self::AfterPause];
+
+    /// Whether these are the words of one of them.
+    pub fn reads(text: &str) -> bool {
+        Self::ALL.iter().any(|owed| owed.text() == text)
+    }
+
     /// What Codex is told. It must look before it repeats anything: some of the work may be done.
     pub fn text(self) -> &'static str {
         match self {

@@ -12,6 +12,7 @@ impl World {
         let more = self.choices.next().unwrap_or(0);
         match choice % 32 {
             0..=1 => self.send(IfBusy::Queue),
+            2 if more.is_multiple_of(2) => self.send(IfBusy::SteerOnly),
             2 => self.send(IfBusy::Steer),
             3 => self.send(IfBusy::Interrupt),
             4 => self.send(IfBusy::Fail),

@@ -68,7 +68,8 @@ impl Codex {
             self.keep(input.as_ref(), &text);
         }
         let input = input.filter(|_| self.version != Version::V130);
-        let message = UserMessage { text, attachments: Vec::new(), input };
+        let message =
+            UserMessage { text, attachments: Vec::new(), input, ..UserMessage::default() };
         let item = self.item("message", ItemBody::UserMessage(message));
         self.say(&turn, What::ItemStarted(item.clone()));
         self.say(&turn, What::ItemCompleted(item));

@@ -66,7 +66,7 @@ impl Bridge {
                 .hint("codex_send gives it more to do, in the same conversation"));
         }
         let (prompt, key) = (Some(wish.instruction), wish.key);
-        let request = SendRequest { prompt, input: None, if_busy: IfBusy::Steer, key };
+        let request = SendRequest { prompt, input: None, if_busy: IfBusy::SteerOnly, key };
         self.give(format!("/v1/tasks/{}/steer", detail.task.id), &request, client).await
     }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ostler_model::ask::{AskKind, ElicitationWant};
-use ostler_model::task::{AskRecord, Cause};
+use ostler_model::task::{AskRecord, Cause, Running};
 use ostler_model::turn::TurnEnd;
 use ostler_model::{Failure, Task};
 use serde_json::{Value, json};
@@ -59,12 +59,23 @@ pub(super) fn line(task: &Task) -> Value {
         "error_advice": failure.map(|failure| failure.class.advice()),
         "turns": task.spent.turns,
         "tokens": task.spent.tokens,
+        "running": task.tally.running.as_ref().map(running),
         "created_at": time(task.created_at),
         "updated_at": time(task.updated_at),
         "completed_at": task.ended_at.map(time),
         "log": format!("ostler://tasks/{}/log", task.id),
         "diff": format!("ostler://tasks/{}/diff", task.id),
     })
+}
+
+/// How far the turn has come, and since when Codex tries to reach the model without success.
+fn running(running: &Running) -> Value {
+    let retrying = running.retrying.as_ref().map(|retrying| {
+        let (attempts, failure) = (retrying.attempts, &retrying.failure.message);
+        json!({ "since": time(retrying.since), "attempts": attempts, "error": failure })
+    });
+    let (began_at, tokens) = (time(running.began_at), running.tokens);
+    json!({ "began_at": began_at, "tokens": tokens, "retrying_model": retrying })
 }
 
 /// Why it went wrong, if it did.

@@ -54,7 +54,7 @@ export interface SubAgentItem {
 export type MessagePhase = 'unmarked' | 'commentary' | 'partial_answer' | 'final_answer';
 
 export type ItemBody =
-  | { kind: 'user_message'; text: string; attachments: Attachment[]; input: Id | null }
+  | { kind: 'user_message'; text: string; attachments: Attachment[]; input: Id | null; sender?: 'ostler' | 'elsewhere' }
   | { kind: 'agent_message'; text: string; phase: MessagePhase }
   | { kind: 'reasoning'; summary: string[]; content: string[] }
   | { kind: 'plan'; text: string }

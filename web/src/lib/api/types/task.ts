@@ -105,6 +105,14 @@ export interface TaskSettings {
   notify?: string[];
 }
 
+/** How far the running turn has come. */
+export interface Running {
+  began_at: number;
+  tokens: number;
+  /** Codex tries to reach the model, without success so far. */
+  retrying?: { since: number; attempts: number; failure: Failure };
+}
+
 export interface Task {
   id: Id;
   state: TaskState;
@@ -121,6 +129,7 @@ export interface Task {
   budget: Budget;
   wake_at: number | null;
   limit_streak: number;
+  tally?: { running?: Running };
   created_at: number;
   updated_at: number;
   ended_at: number | null;
