@@ -83,6 +83,24 @@ fn the_thread_goes_on_after_a_restart_and_knows_persona_memory_and_model(
     assert_eq!((&last["model"], &last["reasoning"]["effort"]), (&json!("gpt-5.4"), &json!("high")));
 }
 
+/// A conversation has the rights that `[agent]` gives it, whichever runtime answers; `[tasks]` is about tasks.
+#[test]
+fn a_conversation_has_the_same_rights_on_codex_as_on_its_own_loop() {
+    for (tasks, agent, sandbox, approval) in [
+        ("", "sandbox = \"read-only\"\napproval = \"untrusted\"", "read-only", "untrusted"),
+        ("approval = \"untrusted\"", "", "workspace-write", "on-request"),
+    ] {
+        let codex = vec![conversation("hello", vec![text("Hello.")])];
+        let world = World::new(Plan { version: "0.166.0", codex, tasks, agent, ..Plan::default() });
+        world.ask("hello", &ON_CODEX);
+        let tasks = world.run(&["ls", "--all", "--json"]).stdout;
+        let tasks: Value = serde_json::from_slice(&tasks).unwrap();
+        let settings = &tasks["tasks"][0]["settings"];
+        let has = (&settings["sandbox"]["mode"], &settings["approval"]);
+        assert_eq!(has, (&json!(sandbox), &json!(approval)), "{settings}");
+    }
+}
+
 /// The log of a task is read from its start; what it was given before is not told again.
 #[test]
 fn a_resumed_chat_tells_of_its_own_turn_alone() {

@@ -125,3 +125,40 @@ fn a_review_is_denied_everything_else() {
     let last = world.asked().pop().unwrap()["input"].to_string();
     assert!(last.contains("function_call_output"), "the review was told: {last}");
 }
+
+/// A conversation on Codex needs no key of its own. Its reviews ask with the login of Codex, and without one they stay due.
+#[test]
+fn a_review_without_a_key_asks_with_the_login_of_codex_or_stays_due() {
+    let codex = vec![conversation("word", vec![text("One."), text("Two."), text("Three.")])];
+    let agent = "memory_nudge_interval = 1\nskill_nudge_interval = 0";
+    let world = World::new(Plan { host: vec![remembers()], codex, agent, ..Plan::default() });
+    let chat = |more: &[&str]| {
+        let mut command = world.command(&[&["chat", "-q", "word"][..], more].concat());
+        let done = command.env_remove("INN_KEY").output().unwrap();
+        let errors = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.success(), "{errors}");
+        // Notes are broken into lines.
+        errors.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let first = chat(&["--runtime", "codex_app_server"]);
+    assert!(first.contains("nobody can be asked for it: INN_KEY is not set"), "{first}");
+    assert_eq!(world.state()["counters"]["turns_since_memory"], 1);
+
+    // A key that nobody takes: the review fails, says so, and stays due.
+    let base_url = format!("{}/v1", world.host.base_url().trim_end_matches("/v1"));
+    world.set(&format!(
+        "[providers.codex]\nbase_url = {base_url:?}\nwire = \"responses\"\ncodex_login = true\n"
+    ));
+    let login = world.path("home/auth.json");
+    std::fs::write(&login, r#"{"OPENAI_API_KEY": "sk-of-the-login"}"#).unwrap();
+    world.host.demand_key("sk-another");
+    let second = chat(&["--resume", "last"]);
+    assert!(second.contains("is tried again after the next turn"), "{second}");
+    assert_eq!(world.state()["counters"]["turns_since_memory"], 1, "due after the next turn");
+
+    world.host.demand_key("sk-of-the-login");
+    chat(&["--resume", "last"]);
+    let profile = std::fs::read_to_string(world.path("o/state/agent/memories/USER.md")).unwrap();
+    assert!(profile.contains("Likes short answers."), "{profile}");
+    assert_eq!(world.state()["counters"]["turns_since_memory"], 0);
+}

@@ -168,8 +168,8 @@ fn what_codex_asks_is_put_to_the_person_at_the_chat(
 ) {
     let codex =
         vec![conversation("open the gate", vec![exec("touch gate-is-open"), text("It is open.")])];
-    let tasks = "approval = \"untrusted\"";
-    let world = World::new(Plan { version, codex, tasks, ..Plan::default() });
+    let agent = "approval = \"untrusted\"";
+    let world = World::new(Plan { version, codex, agent, ..Plan::default() });
     let mut terminal = chat(&world, &ON_CODEX);
     terminal.type_in("open the gate\r").unwrap();
     terminal.wait_for("[y]", 1).unwrap();

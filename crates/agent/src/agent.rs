@@ -38,6 +38,8 @@ use crate::steering::Controls;
 /// What an agent is made of.
 pub struct Parts {
     pub api: Arc<dyn ModelApi>,
+    /// Whom reviews ask; the error says what is missing.
+    pub review_api: Result<Arc<dyn ModelApi>, String>,
     pub tasks: Arc<dyn Tasks>,
     pub asks: Arc<dyn Asks>,
     pub conversations: Conversations,
@@ -376,14 +378,24 @@ impl Agent {
 
     /// Gives the conversation back, then lets a review come to its end, up to a bound.
     pub async fn close(self) {
-        let Self { conversation, reviewing, sync, .. } = self;
-        drop(conversation);
+        let Self { mut conversation, reviewing, sync, settings, .. } = self;
         let sync = async {
             if let Some(sync) = sync {
                 sync.close(reviewing::CLOSING_PATIENCE).await;
             }
         };
-        tokio::join!(reviewing.close(), sync);
+        // It is kept as long as the review runs: one that comes to nothing is written down as due.
+        let review = async move {
+            let is_running = reviewing.is_running();
+            if let Some(due) = reviewing.close().await {
+                let intervals = settings.intervals;
+                let owes = conversation.update(|state| state.counters.owes(due, intervals)).await;
+                if let Err(error) = owes {
+                    tracing::warn!(%error, is_running, "a review that is due was not noted");
+                }
+            }
+        };
+        tokio::join!(review, sync);
     }
 }
 

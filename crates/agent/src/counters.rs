@@ -87,6 +87,18 @@ impl Counters {
     }
 }
 
+impl Counters {
+    /// A review of this has begun, and came to nothing: it is due again after the next turn.
+    pub fn owes(&mut self, due: Due, intervals: Intervals) {
+        if due.memory {
+            self.turns_since_memory = self.turns_since_memory.max(intervals.memory);
+        }
+        if due.skills {
+            self.iterations_since_skills = self.iterations_since_skills.max(intervals.skills);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Counters, Due, Intervals, TurnCount};

@@ -55,7 +55,7 @@ impl Findings {
     pub(crate) fn line(&self) -> Option<String> {
         match (&self.changes[..], &self.error) {
             ([], None) => None,
-            ([], Some(error)) => Some(format!("looking back failed: {error}")),
+            ([], Some(_)) => self.failed(),
             (changes, _) => Some(format!("looked back: {}", changes.join("; "))),
         }
     }
@@ -63,8 +63,12 @@ impl Findings {
     /// The same, a line for each change.
     pub(crate) fn lines(&self) -> Vec<String> {
         let changes = self.changes.iter().map(|change| format!("looked back: {change}"));
-        let error = self.error.iter().map(|error| format!("looking back failed: {error}"));
-        changes.chain(error).collect()
+        changes.chain(self.failed()).collect()
+    }
+
+    pub(crate) fn failed(&self) -> Option<String> {
+        let error = self.error.as_ref()?;
+        Some(format!("looking back failed, and is tried again after the next turn: {error}"))
     }
 }
 
@@ -174,7 +178,7 @@ mod tests {
         let expected = [
             None,
             Some("looked back: memory add; skill create shoeing"),
-            Some("looking back failed: no key"),
+            Some("looking back failed, and is tried again after the next turn: no key"),
         ];
         assert_eq!(lines.each_ref().map(Option::as_deref), expected);
     }

@@ -20,8 +20,9 @@ use crate::failure::Failure;
 use crate::places::Places;
 
 pub(crate) use asks::HostAsks;
-pub(crate) use confinement::{confinement, memory_approval};
+pub(crate) use confinement::{confinement, memory_approval, rights};
 pub(crate) use outside::outside;
+pub(crate) use provider::reviewer;
 pub(crate) use tasks::HostTasks;
 
 /// The way to the daemon, which is started if there is none.

@@ -22,6 +22,10 @@ use crate::runtime::{self, Asked, Runtime};
 use crate::state::ConversationState;
 use crate::steering::Controls;
 
+/// A conversation on Codex needs no key, and a review asks the provider itself.
+const NO_REVIEW_KEY: &str =
+    "nothing is learnt from this conversation yet: a review is due and nobody can be asked for it";
+
 /// Codex chooses its own model without telling, and a review asks the provider itself.
 const NO_REVIEW_MODEL: &str = "nothing is learnt from this conversation yet: a review is due and has no model to ask; set \
     `review_model` or `model` in `[agent]` of the configuration, or `review = false`";
@@ -298,12 +302,21 @@ impl Agent {
         };
         let intervals = self.settings.intervals;
         // One that nobody could be asked for stays due.
-        let has_model = !self.review_model().is_empty();
+        let lacks = match &self.parts.review_api {
+            Ok(_) if self.review_model().is_empty() => Some(NO_REVIEW_MODEL.to_owned()),
+            Ok(_) => None,
+            Err(why) => Some(format!("{NO_REVIEW_KEY}: {why}")),
+        };
+        let has_model = lacks.is_none();
+        let owed = self.reviewing.take_owed();
         let may_review = !self.reviewing.is_running() && has_model;
         let (usage, calls) = (outcome.usage, outcome.api_calls);
         let (mut due, mut misses_model) = (Due::default(), false);
         let change = |state: &mut ConversationState| {
             state.counters.begin_turn();
+            if let Some(owed) = owed {
+                state.counters.owes(owed, intervals);
+            }
             due = state.counters.end_turn(count, intervals);
             if may_review {
                 state.counters.reviewed(due);
@@ -318,8 +331,8 @@ impl Agent {
             "error": outcome.error, "usage": outcome.usage, "thread": outcome.thread, "turn": outcome.turn,
         });
         self.conversation.end_turn(body.to_string(), change).await?;
-        if misses_model {
-            hear(Activity::Note(NO_REVIEW_MODEL.to_owned()));
+        if let Some(lacks) = lacks.filter(|_| misses_model) {
+            hear(Activity::Note(lacks));
         }
         if count.was_good
             && let Some(sync) = &self.sync
@@ -344,10 +357,11 @@ impl Agent {
     }
 
     fn look_back(&mut self, due: Due) {
+        let Ok(api) = self.parts.review_api.clone() else { return };
         // How hard one model thinks is told in words that another may not know.
         let effort = self.effort().filter(|_| self.settings.review_model.is_none());
         let parts = ReviewParts {
-            api: self.parts.api.clone(),
+            api,
             toolbox: self.kit.review_toolbox(),
             model: self.review_model(),
             effort,

@@ -354,6 +354,7 @@ impl World {
         };
         let parts = Parts {
             api: self.model.clone(),
+            review_api: Ok(self.model.clone()),
             tasks: self.daemon.clone(),
             asks: Arc::new(NobodyAsks),
             conversations,

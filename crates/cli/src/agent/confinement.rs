@@ -10,8 +10,8 @@ use ostler_model::task::{Approval, Sandbox, SandboxMode};
 use crate::bench::Bench;
 use crate::places;
 
-/// For tools that work in this folder.
-pub(crate) fn confinement(bench: &Bench, config: &Config, cwd: &Path) -> Confinement {
+/// What a conversation may do without asking, on either runtime.
+pub(crate) fn rights(config: &Config) -> (Sandbox, Approval) {
     let agent = &config.agent;
     let roots = agent.writable_roots.iter().map(|root| root.display().to_string());
     let sandbox = Sandbox {
@@ -26,6 +26,12 @@ pub(crate) fn confinement(bench: &Bench, config: &Config, cwd: &Path) -> Confine
         settings::Approval::Untrusted => Approval::Untrusted,
         settings::Approval::OnRequest => Approval::OnRequest,
     };
+    (sandbox, approval)
+}
+
+/// For tools that work in this folder.
+pub(crate) fn confinement(bench: &Bench, config: &Config, cwd: &Path) -> Confinement {
+    let (sandbox, approval) = rights(config);
     let places = &bench.places;
     let temporary = places::variable("TMPDIR").map(PathBuf::from);
     let protected =

@@ -12,6 +12,9 @@ use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 use crate::places;
 
+/// The built-in provider that asks with the login of Codex.
+const LOGIN_OF_CODEX: &str = "codex";
+
 /// A client for the provider of this name.
 pub(crate) fn connect(
     bench: &Bench,
@@ -21,6 +24,32 @@ pub(crate) fn connect(
     provider(bench, config, name)?.connect(Patience::default()).map_err(|error| {
         Failure::new(Exit::Usage, format!("the provider {name} cannot be asked: {error}"))
     })
+}
+
+/// Whom reviews ask: the agent's provider, or else the one that Codex is logged in with. A conversation on Codex needs no key of
+/// its own, and is to be learnt from all the same.
+pub(crate) fn reviewer(bench: &Bench, config: &Config) -> Result<Arc<dyn ModelApi>, String> {
+    let own = config.agent.provider.as_str();
+    let has_key = |name: &str| {
+        let found = provider(bench, config, name).map_err(|failure| failure.message)?;
+        match &found.key {
+            KeySource::Given { name: variable, fetch } if fetch().is_none() => {
+                Err(format!("{variable} is not set, which has the key of {name}"))
+            }
+            KeySource::CodexLogin { codex_home } => codex_login_base_url(codex_home)
+                .map(drop)
+                .map_err(|error| format!("the login of Codex cannot be used: {error}")),
+            _ => Ok(()),
+        }
+    };
+    let name = match has_key(own) {
+        Ok(()) => own,
+        Err(why) => match has_key(LOGIN_OF_CODEX) {
+            Ok(()) if own != LOGIN_OF_CODEX => LOGIN_OF_CODEX,
+            _ => return Err(why),
+        },
+    };
+    connect(bench, config, name).map_err(|failure| failure.message)
 }
 
 /// The provider of this name, with where its key is.

@@ -145,9 +145,11 @@ impl Told {
                     self.unasked.found_another_way = false;
                     let what = ask.content.kind.summary();
                     self.output.note(&format!("declined, because {NOBODY}: {what}"));
+                    // Codex puts a reason into the conversation as words of the user, who has said none.
+                    let reason = if ask.source.is_some() { "" } else { NOBODY };
                     let (house, ask) = (Arc::clone(&self.house), ask.id.clone());
                     self.declining.spawn(async move {
-                        let answer = denial(NOBODY);
+                        let answer = denial(reason);
                         if let Err(why) = house.answer(&ask, &answer).await {
                             tracing::warn!(%ask, why, "an ask could not be declined");
                         }

@@ -23,7 +23,7 @@ use super::session::{Opening, Which};
 use super::switching::runtime_of;
 use crate::agent::outside::{find_on_path, outside};
 use crate::agent::provider::{connect, provider};
-use crate::agent::{HostAsks, HostTasks, Way, confinement, memory_approval};
+use crate::agent::{HostAsks, HostTasks, Way, confinement, memory_approval, reviewer, rights};
 use crate::bench::Bench;
 use crate::commands::serve::{own_server, task_defaults};
 use crate::daemon::ReachArguments;
@@ -71,6 +71,7 @@ pub(super) async fn open(
     };
     let parts = Parts {
         api: api(bench, config)?,
+        review_api: reviewer(bench, config),
         tasks: Arc::new(HostTasks::new(way.clone())),
         asks: Arc::new(HostAsks::new(way, Box::new(show))),
         conversations,
@@ -171,12 +172,18 @@ fn agent_settings(config: &Config, opening: &Opening) -> Result<Settings, Failur
             settings::CodexTools::Dynamic => CodexTools::Dynamic,
             settings::CodexTools::None => CodexTools::Nothing,
         },
-        codex: in_folder(config, &opening.cwd),
+        codex: on_codex(config, &opening.cwd),
         memory_sync: agent.memory_sync.as_ref().map(program),
         identity,
         day: jiff::Zoned::now().strftime("%Y-%m-%d").to_string(),
         new_id: None,
     })
+}
+
+/// The conversation has the same rights on either runtime: those that `[agent]` gives it.
+fn on_codex(config: &Config, cwd: &Path) -> TaskSettings {
+    let (sandbox, approval) = rights(config);
+    TaskSettings { sandbox, approval, ..in_folder(config, cwd) }
 }
 
 fn in_folder(config: &Config, cwd: &Path) -> TaskSettings {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use ostler_agent::Activity;
 use ostler_agent::runtime::{self, Asked, Runtime};
 use ostler_agent::{ListedConversation, Unfinished};
 use serde_json::json;
@@ -161,6 +162,12 @@ async fn work(
         let input = input.clone();
         let asked =
             one_shot::ask(house, session, input, commentary, telling, output, &mut signs).await;
+        // What a review came to, also where nobody stays to see it.
+        for activity in later.take() {
+            if let Activity::Note(text) = activity {
+                output.note(&text);
+            }
+        }
         return Ok(ExitCode::from(asked));
     }
     let until = if first.is_some() { Until::Answered } else { Until::Left };

@@ -98,10 +98,10 @@ section! {
     /// How a conversation on Codex gets the agent's own tools: by the MCP server that `ostler migrate` registers, over Codex's
     /// own connection from the chat itself, or not at all. A conversation that Codex knows keeps what it began with.
     codex_tools: CodexTools = CodexTools::Mcp;
-    /// What the agent's own commands may do without asking: read anything, or also write in the working folder.
+    /// What the agent's commands may do without asking, on its own loop and on Codex: read anything, or also write in the working folder.
     sandbox: Sandbox = Sandbox::WorkspaceWrite;
-    /// When the agent's own tools ask: before every command that is not known to be harmless, or when a command needs more
-    /// than the sandbox gives.
+    /// When the agent asks, on its own loop and on Codex: before every command that is not known to be harmless, or when a
+    /// command needs more than the sandbox gives.
     approval: Approval = Approval::OnRequest;
     /// Whether the agent's own commands may use the network without asking.
     network: bool = false;
