@@ -13,6 +13,7 @@ mod hosts;
 mod idle;
 mod interrupts;
 mod limits;
+mod models;
 mod notifications;
 mod own_tools;
 mod parked_asks;

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::app_server::{AppServer, CallError};
 use crate::protocol::limits::AccountRateLimits;
 use crate::protocol::reply::TokenRefreshReply;
 use crate::protocol::request::account::{
-    AccountRateLimitsRead, AccountRead, AccountState, Model, ModelList,
+    AccountRateLimitsRead, AccountRead, AccountState, ConfigRead, Model, ModelList,
 };
 
 /// Codex's catalogues have six to twelve models; all of them come in one page.
@@ -35,6 +36,15 @@ pub enum ModelsError {
     RepeatedPage { cursor: String },
     #[error("codex's model list has more than {MOST_PAGES} pages")]
     TooManyPages,
+}
+
+/// The provider that a thread in this folder has by Codex's configuration; none where it says nothing.
+pub async fn provider(server: &AppServer, cwd: &str) -> Result<Option<String>, CallError> {
+    let read = ConfigRead { include_layers: false, cwd: Some(cwd.to_owned()) };
+    let state = server.call(&read).await?;
+    let config: Option<Value> = serde_json::from_str(state.config.text()).ok();
+    let named = config.as_ref().and_then(|config| config.get("model_provider"));
+    Ok(named.and_then(Value::as_str).map(str::to_owned))
 }
 
 /// Every page of the model list, in Codex's order.

@@ -4,6 +4,7 @@ mod accounts;
 mod answering;
 mod changes;
 mod hosts;
+mod model_check;
 mod new_task;
 mod telling;
 mod watching;
@@ -96,6 +97,8 @@ pub struct Engine {
     keyed: Arc<tokio::sync::Mutex<()>>,
     worktrees: Worktrees,
     host_asks: Arc<HostAsks>,
+    /// What Codex said last of its models.
+    models: Arc<std::sync::Mutex<Vec<model_check::KnownModels>>>,
 }
 
 /// Ends when the engine has ended.
@@ -167,7 +170,14 @@ impl Engine {
         let work = tokio::spawn(dispatcher.run(wants, runners));
         let tidying = worktrees.clone();
         let tidying = tokio::spawn(async move { drop(tidying.tidy(orphans).await) });
-        let engine = Self { shared, doors, keyed: Arc::default(), worktrees, host_asks };
+        let engine = Self {
+            shared,
+            doors,
+            keyed: Arc::default(),
+            worktrees,
+            host_asks,
+            models: Arc::default(),
+        };
         Ok((engine, EngineTask { work, tidying, telling }))
     }
 

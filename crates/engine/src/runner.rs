@@ -16,6 +16,7 @@ mod desk;
 mod hear;
 mod leave;
 mod log;
+mod model_choice;
 mod open;
 mod own_tools;
 mod perform;

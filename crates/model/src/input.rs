@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One input, with what holds for its turn alone.
+/// One input, with what holds for its turn alone, unless it says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     pub content: Content,
@@ -10,6 +10,12 @@ pub struct Input {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// The model and the effort hold for later turns, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stays: bool,
+    /// In this turn the model asks and plans, and changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plan: bool,
     /// The JSON schema, as text, that the final answer must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<String>,
@@ -94,6 +100,8 @@ impl Input {
             content: Content::Message(parts),
             model: None,
             effort: None,
+            stays: false,
+            plan: false,
             output_schema: None,
             context: Vec::new(),
         }

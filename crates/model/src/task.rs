@@ -117,6 +117,26 @@ pub struct Tally {
     /// The turn that runs, for whoever looks at the task; none between turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<Running>,
+    /// The model that the thread had by itself when it was opened first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usual: Option<ModelChoice>,
+    /// What the last turn was given for itself alone. Codex keeps it, so the next turn takes it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<ModelChoice>,
+    /// Some input has chosen a model or an effort: from then on every turn says its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_chosen: bool,
+}
+
+/// A model, and how it works.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelChoice {
+    pub model: Option<String>,
+    pub effort: Option<String>,
+    /// It asks and plans, and changes nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub plan: bool,
 }
 
 /// How far the running turn has come.

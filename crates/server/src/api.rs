@@ -140,6 +140,9 @@ fn over<T: Clone>(setting: &mut Option<T>, given: &Option<T>) {
 pub struct StartAnswer {
     pub task: Task,
     pub known: bool,
+    /// What was taken although it could not be checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
 }
 
 /// `GET /v1/tasks`
@@ -223,6 +226,9 @@ impl SendRequest {
 pub struct Accepted {
     pub task: TaskId,
     pub intent: IntentId,
+    /// What was taken although it could not be checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
 }
 
 /// `POST /v1/tasks/{id}/fork`

@@ -290,14 +290,22 @@ async fn start(
         id: None,
         worktree: request.worktree.unwrap_or(usual.worktree),
     };
-    begin(&office, wish).await
+    let model = wish.input.model.clone().or(request.model);
+    let effort = wish.input.effort.clone().or(request.effort);
+    let engine = &office.engine;
+    let unchecked = engine.check_model(&wish.settings, model.as_deref(), effort.as_deref()).await?;
+    begin(&office, wish, unchecked).await
 }
 
-async fn begin(office: &Office, wish: StartTask) -> Result<Response, Problem> {
+async fn begin(
+    office: &Office,
+    wish: StartTask,
+    unchecked: Option<String>,
+) -> Result<Response, Problem> {
     let started = office.engine.start_task(wish).await?;
     let task = ids::task(office.engine.store(), started.task.as_str()).await?;
     let status = if started.is_known { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, Json(StartAnswer { task, known: started.is_known })).into_response())
+    Ok((status, Json(StartAnswer { task, known: started.is_known, unchecked })).into_response())
 }
 
 async fn fork(
@@ -331,7 +339,7 @@ async fn fork(
         // Two tasks in one worktree would be in each other's way.
         worktree: has_worktree,
     };
-    begin(&office, wish).await
+    begin(&office, wish, None).await
 }
 
 async fn show(
@@ -390,11 +398,13 @@ async fn pass_on(
     rights.look_at(&mut caller).await;
     agents::may_touch(&caller, &found, "speak into")?;
     bounds::check(office, &caller, &mut found.settings).await?;
-    let task = found.id;
     let input = request.input().unwrap_or_else(|| Input::text(""));
-    let name = caller.name();
-    let intent = office.engine.send(&task, input, request.if_busy, &name, key.as_deref()).await?;
-    Ok((StatusCode::ACCEPTED, Json(Accepted { task, intent })).into_response())
+    let (engine, settings) = (&office.engine, &found.settings);
+    let (model, effort) = (input.model.as_deref(), input.effort.as_deref());
+    let unchecked = engine.check_model(settings, model, effort).await?;
+    let (task, name) = (found.id, caller.name());
+    let intent = engine.send(&task, input, request.if_busy, &name, key.as_deref()).await?;
+    Ok((StatusCode::ACCEPTED, Json(Accepted { task, intent, unchecked })).into_response())
 }
 
 async fn interrupt(
@@ -407,7 +417,7 @@ async fn interrupt(
     agents::may_touch(&caller, &task, "interrupt")?;
     let task = task.id;
     let intent = office.engine.interrupt(&task, &caller.name()).await?;
-    Ok((StatusCode::ACCEPTED, Json(Accepted { task, intent })).into_response())
+    Ok((StatusCode::ACCEPTED, Json(Accepted { task, intent, unchecked: None })).into_response())
 }
 
 async fn release(

@@ -52,6 +52,18 @@ pub(crate) struct SendArguments {
     /// What to do if a turn of the task runs
     #[arg(long, value_enum, default_value_t = Busy::Queue)]
     if_busy: Busy,
+    /// The model that answers this; later turns have the task's own again
+    #[arg(long)]
+    model: Option<String>,
+    /// How hard the model thinks about this: minimal, low, medium, high, …
+    #[arg(long)]
+    effort: Option<String>,
+    /// The model and the effort hold for later turns, too
+    #[arg(long)]
+    stay: bool,
+    /// Let the model ask and plan, and change nothing, in this turn
+    #[arg(long)]
+    plan: bool,
     /// Sending again with the same key sends once
     #[arg(long)]
     key: Option<String>,
@@ -115,8 +127,14 @@ pub(crate) fn send(arguments: &SendArguments, output: Output) -> Result<ExitCode
         for image in &arguments.image {
             parts.push(Part::ImageFile(existing(image, "the image")?.display().to_string()));
         }
+        if arguments.stay && arguments.model.is_none() && arguments.effort.is_none() {
+            return Err(Failure::new(Exit::Usage, "--stay needs --model or --effort")
+                .hint("give the one that shall hold for later turns, too"));
+        }
+        let (model, effort) = (arguments.model.clone(), arguments.effort.clone());
+        let (stays, plan) = (arguments.stay, arguments.plan);
         Ok(SendRequest {
-            input: Some(Input::message(parts)),
+            input: Some(Input { model, effort, stays, plan, ..Input::message(parts) }),
             if_busy: arguments.if_busy.into(),
             key: arguments.key.clone(),
             ..SendRequest::default()
@@ -205,6 +223,9 @@ fn submit(
         desk.post_keyed(&format!("/v1/tasks/{}/send", id(&target.task)?), &request).await
     })?;
     let task = accepted.task.as_str();
+    if let Some(unchecked) = &accepted.unchecked {
+        tell(&format!("note: {unchecked}"));
+    }
     if target.attach {
         return attach::follow(task, Manner::default(), &target.reach, output);
     }

@@ -57,7 +57,7 @@ fn write(out: &mut String, detail: &TaskDetail, now: i64) -> std::fmt::Result {
         ("folder", Some(settings.cwd.clone())),
         ("sandbox", Some(words::sandbox(&settings.sandbox))),
         ("approval", Some(words::approval(settings.approval).to_owned())),
-        ("model", settings.model.clone()),
+        ("model", words::model(task)),
         ("codex", codex.map(str::to_owned)),
         ("thread", task.thread.as_ref().map(ToString::to_string)),
         ("keeper", task.keeper.clone()),

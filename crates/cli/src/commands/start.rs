@@ -69,6 +69,9 @@ pub(super) fn as_first(answer: StartAnswer, key: Option<&str>) -> StartAnswer {
 /// The id alone on stdout, so that a script can take it; the rest is for people.
 pub(super) fn tell_started(answer: &StartAnswer, output: Output) {
     let task = &answer.task;
+    if let Some(unchecked) = &answer.unchecked {
+        tell(&format!("note: {unchecked}"));
+    }
     if !output.is_json() {
         output.say(task.id.as_str());
     }

@@ -2,8 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 use ostler_model::task::{
-    AskClosed, Cause, Edge, IntentState, NotDone, Receipt, Retrying, Running, Sandbox, SandboxMode,
-    Wish,
+    AskClosed, Cause, Edge, IntentState, ModelChoice, NotDone, Receipt, Retrying, Running, Sandbox,
+    SandboxMode, Wish,
 };
 use ostler_model::{Task, TaskState};
 
@@ -31,6 +31,30 @@ pub(crate) fn stand(task: &Task) -> &'static str {
 pub(crate) fn running(running: &Running, now: i64) -> String {
     let elapsed = time::span(now.saturating_sub(running.began_at));
     format!("{elapsed} so far, {} tokens", running.tokens)
+}
+
+/// The model and the effort that the task has, and those of the running turn where they are others.
+pub(crate) fn model(task: &Task) -> Option<String> {
+    let usual = task.tally.usual.clone().unwrap_or_default();
+    let own = ModelChoice {
+        model: task.settings.model.clone().or(usual.model),
+        effort: task.settings.effort.clone().or(usual.effort),
+        plan: false,
+    };
+    let text = choice(&own);
+    let of_turn = task.tally.chosen.as_ref().filter(|_| task.tally.running.is_some());
+    match (text.is_empty(), of_turn.map(choice)) {
+        (true, None) => None,
+        (false, None) => Some(text),
+        (true, Some(turn)) => Some(format!("{turn} (this turn only)")),
+        (false, Some(turn)) => Some(format!("{text}; {turn} (this turn only)")),
+    }
+}
+
+fn choice(choice: &ModelChoice) -> String {
+    let effort = choice.effort.as_ref().map(|effort| format!("effort {effort}"));
+    let plan = choice.plan.then(|| "plan mode".to_owned());
+    [choice.model.clone(), effort, plan].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn retrying(retrying: &Retrying) -> String {
@@ -84,7 +108,16 @@ fn edge_words(edge: &Edge) -> String {
 
 pub(crate) fn wish(wish: &Wish) -> String {
     match wish {
-        Wish::Send { input, .. } => input.summary(60),
+        Wish::Send { input, .. } => {
+            let (model, effort) = (input.model.clone(), input.effort.clone());
+            match choice(&ModelChoice { model, effort, plan: input.plan }) {
+                chosen if chosen.is_empty() => input.summary(60),
+                chosen if input.stays => {
+                    format!("{} [{chosen}, for later turns too]", input.summary(60))
+                }
+                chosen => format!("{} [{chosen}]", input.summary(60)),
+            }
+        }
         Wish::Interrupt => "end the turn".to_owned(),
         Wish::Answer { ask, decision, .. } => format!("{ask}: {}", words::decision(decision)),
     }

@@ -45,8 +45,10 @@ fn steer_and_interrupt_say_that_nothing_runs() {
 #[rstest]
 fn a_first_turn_shows_its_time_and_its_tokens(#[values("0.142.5", "0.166.0")] version: &str) {
     // Codex tells what a call of the model used when its tools are done.
-    let world = World::new(version, vec![command("true"), command(LEAVES_A_LINE)]);
-    let (task, _) = world.start_asking();
+    let world = World::new(version, vec![command(LEAVES_A_LINE), command("rm ran.log")]);
+    let (task, ask) = world.start_asking();
+    assert_eq!(world.run(&["answer", &ask, "once"]).exit, 0);
+    assert_eq!(world.run(&["wait", &task]).exit, 4, "it asks again");
     let shown = world.json(&["show", &task]);
     let running = &shown["task"]["tally"]["running"];
     assert!(running["tokens"].as_u64().unwrap() > 0, "{running}");
@@ -74,4 +76,24 @@ fn a_task_whose_model_is_not_reached_is_retrying(#[values("0.142.5", "0.166.0")]
     assert_eq!(world.run(&["interrupt", &task]).exit, 0);
     let over = until_said(&world, &["show", &task], "cancelled");
     assert!(!over.contains("retrying"), "{over}");
+}
+
+/// What an input asks for is shown before and while it holds.
+#[test]
+fn a_model_for_one_turn_is_shown_as_wanted_and_as_applied() {
+    let world = World::new("0.166.0", vec![command(LEAVES_A_LINE), text("Harnessed.")]);
+    let (task, ask) = world.start_asking();
+    let words = ["--model", "gpt-5.4", "--effort", "high"];
+    let sent = world.run(&[&["send", &task, "and now rest"][..], &words].concat());
+    assert_eq!(sent.exit, 0, "{}", sent.errors);
+    // The scripted provider is not OpenAI's, whose models Codex lists.
+    assert!(sent.errors.contains("note: the model and the effort were taken"), "{}", sent.errors);
+    let shown = world.run(&["show", &task]).out;
+    assert!(shown.contains("and now rest [gpt-5.4, effort high] (waits"), "{shown}");
+
+    assert_eq!(world.run(&["answer", &ask, "once"]).exit, 0);
+    assert_eq!(world.run(&["wait", &task]).exit, 0);
+    let task = &world.json(&["show", &task])["task"];
+    assert_eq!(task["tally"]["chosen"]["model"], "gpt-5.4", "{task}");
+    assert_eq!(world.run(&["send", &word(&task["id"]), "x", "--stay"]).exit, 2);
 }

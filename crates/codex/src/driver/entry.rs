@@ -78,8 +78,17 @@ impl UsedModel {
     pub(super) fn with(&self, input: &TurnInput) -> Self {
         Self {
             model: input.model.clone().or_else(|| self.model.clone()),
-            effort: input.effort.clone().or_else(|| self.effort.clone()),
+            effort: match input.resets_effort {
+                true => input.effort.clone(),
+                false => input.effort.clone().or_else(|| self.effort.clone()),
+            },
         }
+    }
+
+    /// Codex keeps an effort until it is given another; only a mode without one gives the model its own again (0.142.5, 0.166.0).
+    pub(super) fn mode_of_reset(&self, input: &TurnInput) -> Option<Mode> {
+        (input.resets_effort && self.effort.is_none() && self.model.is_some())
+            .then_some(Mode::Default)
     }
 
     /// A mode comes with a model and an effort, which count instead of those of the turn.

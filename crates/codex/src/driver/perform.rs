@@ -44,6 +44,7 @@ impl Actor {
         let Some(server) = self.server().cloned() else {
             return self.not_sent_now(thread, input);
         };
+        let mode = content.mode.or_else(|| used.mode_of_reset(&content));
         if content.mode.is_some() && used.model.is_none() {
             let text = "codex did not say which model the thread uses, and a mode needs one; name the model";
             let why = GiveFailure::Refused(Failure::new(FailureClass::BadRequest, text));
@@ -65,7 +66,7 @@ impl Actor {
                     let start = settings.turn_start(thread.clone(), parts);
                     let start = TurnStart {
                         client_user_message_id: Some(input.to_string()),
-                        collaboration_mode: content.mode.and_then(|mode| used.mode(mode)),
+                        collaboration_mode: mode.and_then(|mode| used.mode(mode)),
                         ..content.apply(start)
                     };
                     server.call(&start).await.map(|started| started.turn.id)

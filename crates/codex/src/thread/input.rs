@@ -19,6 +19,8 @@ pub struct TurnInput {
     pub model: Option<String>,
     /// From this turn on: Codex keeps it for later turns.
     pub effort: Option<String>,
+    /// From this turn on the model has its own effort again, whatever a turn before was given.
+    pub resets_effort: bool,
     /// From this turn on: Codex keeps it for later turns, until the thread is opened again.
     pub mode: Option<Mode>,
     /// The JSON schema that the final answer must fit, for this turn only.
@@ -66,7 +68,15 @@ impl TurnInput {
 
     pub fn new(content: TurnContent) -> Self {
         let context = Vec::new();
-        Self { content, model: None, effort: None, mode: None, output_schema: None, context }
+        Self {
+            content,
+            model: None,
+            effort: None,
+            resets_effort: false,
+            mode: None,
+            output_schema: None,
+            context,
+        }
     }
 
     /// Codex 0.130.0 takes an empty input and then neither begins nor ends a turn.

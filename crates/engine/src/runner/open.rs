@@ -13,6 +13,7 @@ use ostler_model::{AskKind, Event, Failure, FailureClass, Interrupter, ItemId, T
 
 use ostler_store::StoreError;
 
+use super::model_choice;
 use super::recall::recall;
 use super::{Runner, Stage, Work};
 use crate::pool::Seat;
@@ -58,6 +59,7 @@ impl Runner {
                 let keeper = seat.keeper();
                 let task = self.machine.task_mut();
                 task.thread = Some(thread.id().clone());
+                model_choice::note_usual(task, thread.opened());
                 task.keeper.clone_from(&keeper);
                 task.codex_version = Some(seat.version());
                 let placed = Event::Placed {

@@ -2,6 +2,7 @@
 
 use ostler_model::ask::{Ask, AskKind};
 use ostler_model::failure::FailureClass;
+use ostler_model::input::Content;
 use ostler_model::task::machine::{Effect, Owed, WhyAsk};
 use ostler_model::task::{Edge, Intent, IntentState, Wish};
 use ostler_model::thread::IfBusy;
@@ -9,6 +10,7 @@ use ostler_model::{Decision, Event, Failure, Input, InputId, IntentId, TurnId};
 use ostler_store::Write;
 use uuid::Uuid;
 
+use super::model_choice::{self, TurnChoice};
 use super::{Runner, Work};
 use crate::dispatcher::{FromRunner, Waiting};
 use crate::runner::asks::Delivery;
@@ -22,6 +24,8 @@ pub(super) enum Todo {
     Give {
         intent: IntentId,
         if_busy: IfBusy,
+        /// For a turn of its own.
+        choice: Option<TurnChoice>,
     },
     Interrupt {
         by: String,
@@ -63,7 +67,8 @@ impl Runner {
                 Effect::Give { intent, if_busy } => {
                     let after = self.notes.last_turn().cloned();
                     self.move_intent(&intent, IntentState::Sent { after });
-                    self.todo.push(Todo::Give { intent, if_busy });
+                    let choice = self.choose(&intent, if_busy);
+                    self.todo.push(Todo::Give { intent, if_busy, choice });
                 }
                 Effect::Owe(owed) => self.owe(owed),
                 Effect::AskToContinue(why) => self.ask_to_continue(&why),
@@ -95,7 +100,7 @@ impl Runner {
                 self.close_thread().await;
                 self.open();
             }
-            Todo::Give { intent, if_busy } => self.give(&intent, if_busy).await,
+            Todo::Give { intent, if_busy, choice } => self.give(&intent, if_busy, choice).await,
             Todo::Interrupt { by } => self.interrupt_turn(by),
             Todo::LookFor { turn, inputs } => self.look_for(&turn, &inputs).await,
             Todo::Deliver(delivery) => self.deliver(*delivery).await,
@@ -129,11 +134,23 @@ impl Runner {
         drop(self.shared.dispatcher.send(FromRunner::AtRest { task: self.id.clone() }).await);
     }
 
-    async fn give(&mut self, id: &IntentId, if_busy: IfBusy) {
+    /// For an input that begins a turn.
+    fn choose(&mut self, id: &IntentId, if_busy: IfBusy) -> Option<TurnChoice> {
+        let Some(Intent { wish: Wish::Send { input, .. }, by, .. }) = self.intents.get(id) else {
+            return None;
+        };
+        let is_turn = if_busy == IfBusy::Queue && matches!(input.content, Content::Message(_));
+        is_turn.then(|| model_choice::choose(self.machine.task_mut(), input, by))
+    }
+
+    async fn give(&mut self, id: &IntentId, if_busy: IfBusy, choice: Option<TurnChoice>) {
         let Some(Intent { wish: Wish::Send { input, .. }, .. }) = self.intents.get(id) else {
             return;
         };
-        let content = translate::turn_input(input).map_err(|error| error.to_string());
+        let mut content = translate::turn_input(input).map_err(|error| error.to_string());
+        if let (Ok(content), Some(choice)) = (&mut content, choice) {
+            choice.put_into(content);
+        }
         let Some(stage) = &self.stage else { return };
         let input = InputId::new(id.as_str());
         let sent = match content {

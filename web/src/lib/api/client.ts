@@ -125,7 +125,7 @@ export interface TaskQuery {
 
 export const tasks = (wanted: TaskQuery) => get<TaskList>(`/v1/tasks${query({ ...wanted })}`);
 export const start = (wanted: StartRequest) => post<{ task: Task; known: boolean }>('/v1/tasks', wanted, { deadlineMs: LONG_DEADLINE_MS });
-export const send = (id: Id, input: Input, if_busy: IfBusy, key: string) => post(`${task(id)}/send`, { input, if_busy }, { key });
+export const send = (id: Id, input: Input, if_busy: IfBusy, key: string) => post<{ unchecked?: string }>(`${task(id)}/send`, { input, if_busy }, { key });
 export const interrupt = (id: Id, key: string) => post(`${task(id)}/interrupt`, {}, { key });
 export const fork = (id: Id, prompt: string, turn: Id | null, key: string) =>
   post<{ task: Task }>(`${task(id)}/fork`, { prompt, turn }, { key, deadlineMs: LONG_DEADLINE_MS });

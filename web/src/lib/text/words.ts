@@ -244,7 +244,7 @@ export function closedWords(closed: AskClosed): string {
 export function wishWords(wish: Wish): string {
   if (wish.wish === 'interrupt') return 'interrupt';
   if (wish.wish === 'answer') return `answer: ${decisionWords(wish.decision)}`;
-  return wish.if_busy === 'steer' ? 'steer' : 'send';
+  return wish.if_busy === 'steer' || wish.if_busy === 'steer_only' ? 'steer' : 'send';
 }
 
 export function wishText(wish: Wish): string {

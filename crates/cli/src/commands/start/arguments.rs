@@ -55,6 +55,9 @@ pub(crate) struct TaskArguments {
     /// How hard the model thinks: minimal, low, medium, high, …
     #[arg(long)]
     effort: Option<String>,
+    /// Let the model ask and plan, and change nothing, in the first turn
+    #[arg(long)]
+    plan: bool,
     /// How the model is served: fast, flex, …
     #[arg(long, value_name = "TIER")]
     service_tier: Option<String>,
@@ -191,7 +194,7 @@ impl TaskArguments {
         let schema = self.output_schema.as_deref();
         let output_schema =
             schema.map(|file| prompt::file(file, "the output schema")).transpose()?;
-        Ok(Input { output_schema, ..Input::message(parts) })
+        Ok(Input { output_schema, plan: self.plan, ..Input::message(parts) })
     }
 }
 

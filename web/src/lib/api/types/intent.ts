@@ -20,6 +20,10 @@ export interface Input {
   content: { message: Part[] } | { review: ReviewOf } | 'compaction';
   model?: string;
   effort?: string;
+  /** Model and effort hold for later turns, too. */
+  stays?: boolean;
+  /** In this turn the model asks and plans, and changes nothing. */
+  plan?: boolean;
   output_schema?: string;
 }
 

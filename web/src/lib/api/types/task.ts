@@ -65,7 +65,7 @@ export type Approval = 'untrusted' | 'on-request' | 'never';
 export type OnCrash = 'continue' | 'ask' | 'fail';
 export type Unattended = 'wait' | 'decline';
 export type OnStall = 'warn' | 'interrupt' | 'fail';
-export type IfBusy = 'steer' | 'queue' | 'interrupt' | 'fail';
+export type IfBusy = 'steer' | 'queue' | 'interrupt' | 'fail' | 'steer_only';
 
 export interface Worktree {
   repository: string;
@@ -105,6 +105,13 @@ export interface TaskSettings {
   notify?: string[];
 }
 
+/** A model, and how it works. */
+export interface Chosen {
+  model: string | null;
+  effort: string | null;
+  plan?: boolean;
+}
+
 /** How far the running turn has come. */
 export interface Running {
   began_at: number;
@@ -129,7 +136,7 @@ export interface Task {
   budget: Budget;
   wake_at: number | null;
   limit_streak: number;
-  tally?: { running?: Running };
+  tally?: { running?: Running; usual?: Chosen; chosen?: Chosen };
   created_at: number;
   updated_at: number;
   ended_at: number | null;
