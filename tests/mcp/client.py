@@ -203,6 +203,35 @@ async def deciding(session, way):
     return {"by": answered["decision"]["by"], "done": [done["status"], done["final_answer"]]}
 
 
+async def questions(session, way):
+    """Words as models write them, a key, and a question that the program that started the task answers."""
+    tools = (await session.list_tools()).tools
+    loose = {
+        "action": " START ", "prompt": "feed the horse", "cwd": INN, "sandbox": "", "approval_policy": " On-Request ", "model": "",
+        "codex_home": " ", "notify_target": "", "key": "k1", "developer_instructions": "Speak of horses alone.",
+    }
+    first = await call(session, "codex_bridge", **loose)
+    second = await call(session, "codex_bridge", **loose)
+    await call(session, "codex_wait", task_id=first["task_id"], timeout_s=80)
+    started = await call(session, "codex_start", prompt="harness the horse", cwd=INN, plan=True)
+    waited = (await call(session, "codex_wait", task_id=started["task_id"], timeout_s=80))["tasks"][0]
+    ask = waited["pending_requests"][0]
+    answers = {ask["what"][0]["id"]: {"answers": ["Bay"]}}
+    async with connected(way, "initialize", "somebody-else") as other:
+        foreign = await refused(other, "codex_respond", request_id=ask["request_id"], answers=answers)
+    answered = await call(session, "codex_respond", request_id=ask["request_id"], answers=answers)
+    done = (await call(session, "codex_wait", task_id=started["task_id"], timeout_s=80))["tasks"][0]
+    return {
+        "without a schema": [tool.name for tool in tools if tool.output_schema is None],
+        "known": [first["known"], second["known"], first["task_id"] == second["task_id"]],
+        "started": [first["sandbox"], first["approval_policy"]],
+        "waits": [waited["status"], ask["kind"]],
+        "foreign": foreign,
+        "answered": answered["request_id"] == ask["request_id"],
+        "done": [done["status"], done["final_answer"]],
+    }
+
+
 async def refusals(session, way):
     """What is refused, in words that say what to do."""
     start = {"action": "start", "prompt": "harness the horse", "cwd": INN}

@@ -1,6 +1,6 @@
 //! Other programs run Codex here, by stdin and stdout and over HTTP, in both ways in which MCP clients begin.
 
-use ostler_scripted_model::{Answer, Plays};
+use ostler_scripted_model::{Answer, Call, Plays};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ fn start_status_steer_interrupt(
     );
     assert_eq!(told["mine"], json!([true]));
     assert_eq!(told["news"], json!([[1, 1, 0], "cancelled"]));
-    assert_eq!(told["deliveries"], json!([["local", "failed"]]));
+    assert_eq!(told["deliveries"], json!([["local", "cancelled"]]));
     let templates = json!(["ostler://tasks/{task_id}/diff", "ostler://tasks/{task_id}/log"]);
     assert_eq!(told["templates"], templates);
     assert_eq!(told["resources"], true);
@@ -127,12 +127,42 @@ fn a_program_that_the_operator_has_named_decides(#[values("stdio", "http")] way:
     assert_eq!(world.lines("ran.log"), 1);
 }
 
+/// A question is no approval: whoever gave the task answers it. Nobody else's program does.
+#[test]
+fn a_question_is_answered_by_the_program_that_started_the_task() {
+    let questions = json!({ "questions": [{
+        "id": "colour", "header": "Colour", "question": "Which colour?",
+        "options": [
+            { "label": "Bay", "description": "brown with black" },
+            { "label": "Grey", "description": "white in the end" },
+        ],
+    }] });
+    let call = Call::function("request_user_input", questions);
+    let asks = Answer { calls: vec![call], ..Answer::default() };
+    let world = world(vec![asks, text("Understood.")], "");
+    let told = story(&world, ["questions", "stdio", "initialize", "mcp-test"], &[]);
+
+    assert_eq!(told["without a schema"], json!([]));
+    assert_eq!(told["known"], json!([false, true, true]));
+    assert_eq!(told["started"], json!(["read-only", "on-request"]));
+    assert_eq!(told["waits"], json!(["waiting_for_user_input", "user_input"]));
+    assert!(told["foreign"].as_str().unwrap().contains("may not answer"), "{told}");
+    assert_eq!(told["answered"], true);
+    assert_eq!(told["done"], json!(["completed", "Understood."]));
+    let bodies = world.model.requests();
+    let says =
+        |words: &str| bodies.iter().any(|request| request.json().to_string().contains(words));
+    assert!(says("Speak of horses alone.") && says("Bay"));
+}
+
 #[rstest]
 fn refusals_say_what_to_do(#[values("stdio", "http")] way: &str) {
     let world = world(vec![text("Done.")], "");
     let told =
         story(&world, ["refusals", way, "discover", "mcp-test"], &by(&world, way, &["operate"]));
 
+    // Whoever uses tools is told of tools.
+    assert!(!told.to_string().contains("/v1/tasks"), "{told}");
     let said = |key: &str| told[key].as_str().unwrap().to_owned();
     assert_eq!(
         said("empty"),
@@ -152,10 +182,13 @@ fn refusals_say_what_to_do(#[values("stdio", "http")] way: &str) {
     assert!(said("field").contains("unknown field `horse`"), "{}", said("field"));
     assert_eq!(
         said("no task"),
-        "there is no task nosuchtask\nWhat to do: `ostler ls --all` lists them"
+        "there is no task nosuchtask\nWhat to do: codex_list shows the tasks"
     );
     assert!(said("no id").starts_with("\"../../v1/tokens\" is no id"));
-    assert!(said("no ask").starts_with("there is no ask nosuchask"));
+    assert_eq!(
+        said("no ask"),
+        "there is no ask nosuchask\nWhat to do: codex_asks shows what waits for a person"
+    );
     assert!(said("unknown").contains("the tools are codex_bridge, codex_start"));
     assert_eq!(world.json(&["ls", "--all"])["tasks"], json!([]));
 }

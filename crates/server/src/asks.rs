@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use ostler_engine::{Answer, Store, StoreError};
+use ostler_model::AskKind;
 use ostler_model::task::{AskRecord, DecidedBy};
 
 use crate::api::{AnswerRequest, AskList, AskShown};
@@ -75,6 +76,21 @@ pub(crate) async fn answer(
     Ok(Json(ids::ask(office.engine.store(), record.id.as_str()).await?))
 }
 
+/// What the model asks to be told, and not to be allowed, whoever gave it the task may answer, or decline. Never a secret: that is a
+/// person's, and a login is one, too.
+async fn may_answer_as_starter(
+    office: &Office,
+    caller: &Caller,
+    ask: &AskRecord,
+) -> Result<bool, StoreError> {
+    let AskKind::UserInput(asked) = &ask.content.kind else { return Ok(false) };
+    if asked.questions.iter().any(|question| question.is_secret) {
+        return Ok(false);
+    }
+    let task = office.engine.store().task(&ask.task).await?;
+    Ok(task.is_some_and(|task| task.started_by == caller.name()))
+}
+
 /// A program that comes by MCP decides nothing unless the operator has named it. That it tried is written down.
 async fn refused_to_client(
     office: &Office,
@@ -82,6 +98,9 @@ async fn refused_to_client(
     ask: &AskRecord,
 ) -> Result<Option<Problem>, StoreError> {
     let Some(client) = &caller.mcp else { return Ok(None) };
+    if may_answer_as_starter(office, caller, ask).await? {
+        return Ok(None);
+    }
     let allowed = &office.usual().mcp_may_decide;
     if caller.named_by_operator().is_some_and(|name| allowed.iter().any(|it| it == name)) {
         return Ok(None);

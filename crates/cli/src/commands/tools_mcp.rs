@@ -86,6 +86,7 @@ pub(crate) fn run(arguments: &ToolsMcpArguments, output: Output) -> Result<ExitC
         };
         let (name, server) = (definition.name.clone(), server.clone());
         table.add(McpTool {
+            output: None,
             name: definition.name,
             title: None,
             description: definition.description,

@@ -7,6 +7,7 @@
 mod documents;
 mod look;
 mod one_tool;
+mod outputs;
 mod push;
 mod respond;
 mod shown;
@@ -54,7 +55,7 @@ pub fn table(bridge: &Arc<Bridge>, version: &str) -> ToolTable {
 impl Bridge {
     async fn get<T: DeserializeOwned>(&self, path: String, client: &str) -> Result<T, Problem> {
         let errand = Errand { verb: Verb::Get, path, body: Value::Null, client: client.to_owned() };
-        read(self.daemon.run(errand).await?)
+        read(self.daemon.run(errand).await.map_err(for_tools)?)
     }
 
     async fn post<T: DeserializeOwned>(
@@ -64,7 +65,7 @@ impl Bridge {
         client: &str,
     ) -> Result<T, Problem> {
         let errand = Errand { verb: Verb::Post, path, body, client: client.to_owned() };
-        read(self.daemon.run(errand).await?)
+        read(self.daemon.run(errand).await.map_err(for_tools)?)
     }
 
     async fn detail(&self, task: &str, client: &str) -> Result<TaskDetail, Problem> {
@@ -92,6 +93,36 @@ fn arguments<T: DeserializeOwned>(given: Map<String, Value>) -> Result<T, Proble
 fn bad(detail: impl Into<String>) -> Problem {
     Problem::new(Trouble::BadRequest, detail)
         .hint("the schema of the tool says what each field takes")
+}
+
+/// An optional word. Models fill in all fields there are, with nothing in those that they do not mean.
+fn given(mut word: String) -> Option<String> {
+    word.truncate(word.trim_end().len());
+    word.drain(..word.len() - word.trim_start().len());
+    (!word.is_empty()).then_some(word)
+}
+
+/// The same for a word that is one of a few, however it is written.
+fn choice(word: Option<String>) -> Option<String> {
+    word.and_then(given).map(|word| word.to_lowercase())
+}
+
+/// What the routes advise their own callers, for callers of tools.
+fn for_tools(mut problem: Problem) -> Problem {
+    const INSTEAD: [(&str, &str); 6] = [
+        ("/openapi.json", "the schema of the tool says what each field takes"),
+        ("`ostler ls", "codex_list shows the tasks"),
+        ("`ostler asks`", "codex_asks shows what waits for a person"),
+        ("`ostler send", "codex_send gives it more to do, in the same conversation"),
+        ("`ostler why", "codex_status says what became of it"),
+        ("send it as a steer or to the queue", "codex_wait for it, or use if_busy queue or steer"),
+    ];
+    if let Some(hint) = &problem.hint
+        && let Some((_, instead)) = INSTEAD.iter().find(|(words, _)| hint.contains(words))
+    {
+        problem.hint = Some((*instead).to_owned());
+    }
+    problem
 }
 
 /// An id that can stand in a path. What stands in its place is named by `field`.

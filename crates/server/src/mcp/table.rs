@@ -37,6 +37,8 @@ pub struct McpTool {
     pub description: String,
     /// A JSON schema of an object, told as it is.
     pub schema: Map<String, Value>,
+    /// A JSON schema of what a call that succeeds gives as its structured content.
+    pub output: Option<Map<String, Value>>,
     pub hints: Hints,
     pub call: Arc<dyn Fn(Call) -> BoxFuture<'static, ToolAnswer> + Send + Sync>,
 }
@@ -165,6 +167,7 @@ impl McpTool {
         let mut tool = Tool::new(self.name.clone(), self.description.clone(), schema);
         let Hints { only_reads, destroys, repeats, open_world } = self.hints;
         tool.title.clone_from(&self.title);
+        tool.output_schema = self.output.clone().map(Arc::new);
         tool.annotations = Some(ToolAnnotations::from_raw(
             self.title.clone(),
             Some(only_reads),

@@ -10,8 +10,8 @@ use super::push::Steer;
 use super::respond::{Answers, Respond};
 use super::start::{self, Start};
 use super::told::NotifyCompleted;
-use super::tools::{answers, schema, task_id};
-use super::{Bridge, Done, answer, arguments, bad, client};
+use super::tools::{answers, key, schema, task_id};
+use super::{Bridge, Done, answer, arguments, bad, client, given, outputs};
 use crate::mcp::table::{Call, Hints, McpTool};
 
 const ACTIONS: [&str; 8] =
@@ -35,7 +35,9 @@ struct Wish {
     sandbox: Option<String>,
     approval_policy: Option<String>,
     codex_home: Option<String>,
+    developer_instructions: Option<String>,
     notify_target: Option<String>,
+    key: Option<String>,
     limit: Option<usize>,
     dry_run: bool,
 }
@@ -45,11 +47,13 @@ pub(super) fn tool(bridge: &Arc<Bridge>) -> McpTool {
     McpTool {
         name: "codex_bridge".to_owned(),
         title: Some("Codex in the background".to_owned()),
-        description: "Runs Codex tasks in the background. start: prompt, and where (cwd, model, sandbox, approval_policy, codex_home). status: task_id. \
+        description: "Runs Codex tasks in the background. start: prompt, and where (cwd, model, sandbox, approval_policy, codex_home), developer_instructions. status: task_id. \
             list: limit. steer: task_id, instruction. interrupt or cancel: task_id. respond: task_id, the request id as instruction, decision or answers; \
-            only for those whom the operator lets decide. notify_completed: which of your tasks have ended, each told once; dry_run only looks."
+            answers to questions of your own tasks, decisions only for those whom the operator lets decide. notify_completed: which of your tasks have ended, each told once; dry_run only looks. \
+            key: the same start or steer again with the same key is done once."
             .to_owned(),
         schema: schema(properties(), &["action"]),
+        output: outputs::of("codex_bridge"),
         hints: HINTS,
         call: Arc::new(move |call| {
             let bridge = bridge.clone();
@@ -61,6 +65,7 @@ pub(super) fn tool(bridge: &Arc<Bridge>) -> McpTool {
 fn properties() -> Value {
     let mut fields = Map::new();
     fields.insert("action".to_owned(), json!({ "type": "string", "enum": ACTIONS }));
+    fields.insert("key".to_owned(), key());
     if let Value::Object(start) = start::fields() {
         fields.extend(start);
     }
@@ -82,7 +87,8 @@ fn properties() -> Value {
 async fn act(bridge: &Bridge, call: Call) -> Done {
     let client = client(&call);
     let wish: Wish = arguments(call.arguments.clone())?;
-    match wish.action.as_str() {
+    let key = wish.key.and_then(given);
+    match wish.action.trim().to_lowercase().as_str() {
         "start" => {
             let start = Start {
                 prompt: wish.prompt,
@@ -91,7 +97,9 @@ async fn act(bridge: &Bridge, call: Call) -> Done {
                 sandbox: wish.sandbox,
                 approval_policy: wish.approval_policy,
                 codex_home: wish.codex_home,
+                developer_instructions: wish.developer_instructions,
                 notify_target: wish.notify_target,
+                key,
                 ..Start::default()
             };
             bridge.start(start, &client).await
@@ -101,13 +109,13 @@ async fn act(bridge: &Bridge, call: Call) -> Done {
         "notify_completed" => {
             let ask = NotifyCompleted {
                 limit: wish.limit,
-                notify_target: wish.notify_target,
+                notify_target: wish.notify_target.and_then(given),
                 dry_run: wish.dry_run,
             };
             bridge.notify_completed(ask, &client).await
         }
         "steer" => {
-            let steer = Steer { task_id: wish.task_id, instruction: wish.instruction, key: None };
+            let steer = Steer { task_id: wish.task_id, instruction: wish.instruction, key };
             bridge.steer(steer, &client).await
         }
         // Two words for one thing: the turn ends, and the task can be given more to do.
@@ -117,11 +125,12 @@ async fn act(bridge: &Bridge, call: Call) -> Done {
                 task_id: wish.task_id,
                 request_id: wish.instruction,
                 decision: wish.decision,
-                answers: wish.answers,
+                answers: wish.answers.filter(|answers| !answers.is_empty()),
                 reason: None,
             };
             bridge.respond(respond, &client).await
         }
+        "" => Err(bad("action is missing").hint(format!("the actions are {}", ACTIONS.join(", ")))),
         other => Err(bad(format!("{other:?} is no action"))
             .hint(format!("the actions are {}", ACTIONS.join(", ")))),
     }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use ostler_model::Input;
 use ostler_model::thread::IfBusy;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::shown::snapshot;
 use super::wait::{Until, Waiting};
-use super::{Bridge, Done, bad, id};
+use super::{Bridge, Done, bad, choice, given, id};
 use crate::api::{Accepted, SendRequest};
 use crate::mcp::table::Call;
 use crate::problem::{Problem, Trouble};
@@ -22,6 +23,10 @@ pub(super) struct Send {
     pub(super) task_id: String,
     pub(super) prompt: String,
     pub(super) if_busy: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) effort: Option<String>,
+    pub(super) stays: bool,
+    pub(super) plan: bool,
     pub(super) key: Option<String>,
 }
 
@@ -36,7 +41,7 @@ pub(super) struct Steer {
 impl Bridge {
     pub(super) async fn send(&self, wish: Send, client: &str) -> Done {
         let task = id(&wish.task_id, "task_id")?;
-        let if_busy = match wish.if_busy.as_deref() {
+        let if_busy = match choice(wish.if_busy).as_deref() {
             None | Some("queue") => IfBusy::Queue,
             Some("steer") => IfBusy::Steer,
             Some("interrupt") => IfBusy::Interrupt,
@@ -48,8 +53,15 @@ impl Bridge {
         if wish.prompt.trim().is_empty() {
             return Err(bad("prompt is missing: say what Codex shall do next"));
         }
-        let request =
-            SendRequest { prompt: Some(wish.prompt), input: None, if_busy, key: wish.key };
+        let (model, effort) = (wish.model.and_then(given), wish.effort.and_then(given));
+        let (stays, plan) = (wish.stays, wish.plan);
+        let input = Input { model, effort, stays, plan, ..Input::text(wish.prompt) };
+        let request = SendRequest {
+            prompt: None,
+            input: Some(input),
+            if_busy,
+            key: wish.key.and_then(given),
+        };
         self.give(format!("/v1/tasks/{task}/send"), &request, client).await
     }
 
@@ -65,7 +77,7 @@ impl Bridge {
             return Err(Problem::new(Trouble::Conflict, text)
                 .hint("codex_send gives it more to do, in the same conversation"));
         }
-        let (prompt, key) = (Some(wish.instruction), wish.key);
+        let (prompt, key) = (Some(wish.instruction), wish.key.and_then(given));
         let request = SendRequest { prompt, input: None, if_busy: IfBusy::SteerOnly, key };
         self.give(format!("/v1/tasks/{}/steer", detail.task.id), &request, client).await
     }
@@ -104,6 +116,9 @@ impl Bridge {
         let accepted: Accepted = self.post(path, body, client).await?;
         let mut shown: Value = snapshot(&self.detail(accepted.task.as_str(), client).await?);
         if let Some(fields) = shown.as_object_mut() {
+            if let Some(unchecked) = accepted.unchecked {
+                fields.insert("unchecked".to_owned(), json!(unchecked));
+            }
             fields.insert("intent".to_owned(), json!(accepted.intent));
         }
         Ok(shown)

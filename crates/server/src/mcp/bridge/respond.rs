@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::shown::{pending, snapshot};
-use super::{Bridge, Done, bad, id};
+use super::{Bridge, Done, bad, choice, given, id};
 use crate::api::AnswerRequest;
 use crate::problem::Problem;
 
@@ -34,8 +34,12 @@ impl Bridge {
     pub(super) async fn respond(&self, wish: Respond, client: &str) -> Done {
         let ask = self.ask(&wish, client).await?;
         let decision = decision(&wish, &ask)?;
-        let request =
-            AnswerRequest { decision, reason: wish.reason, remember: None, surface: None };
+        let request = AnswerRequest {
+            decision,
+            reason: wish.reason.and_then(given),
+            remember: None,
+            surface: None,
+        };
         let body = serde_json::to_value(request).map_err(|error| bad(error.to_string()))?;
         let path = format!("/v1/asks/{}/answer", ask.id);
         let answered: AskRecord = self.post(path, body, client).await?;
@@ -83,9 +87,9 @@ fn decision(wish: &Respond, ask: &AskRecord) -> Result<Decision, Problem> {
         }
         _ => None,
     };
-    match wish.decision.as_deref() {
+    match choice(wish.decision.clone()).as_deref() {
         Some("accept") => Ok(grant(GrantHolds::Turn).unwrap_or(Decision::Once)),
-        Some("acceptForSession") => Ok(grant(GrantHolds::Session).unwrap_or(Decision::Session)),
+        Some("acceptforsession") => Ok(grant(GrantHolds::Session).unwrap_or(Decision::Session)),
         None | Some("decline") => Ok(Decision::Deny),
         Some("cancel") => Ok(Decision::Cancel),
         Some(other) => Err(bad(format!("{other:?} is no decision"))

@@ -40,6 +40,7 @@ pub(super) fn snapshot(detail: &TaskDetail) -> Value {
 pub(super) fn line(task: &Task) -> Value {
     let result = task.last_result.as_ref();
     let failure = failure(task);
+    let usual = task.tally.usual.as_ref();
     json!({
         "task_id": task.id,
         "status": task.state.name(),
@@ -51,7 +52,8 @@ pub(super) fn line(task: &Task) -> Value {
         "codex_thread_id": task.thread,
         "codex_turn_id": task.turn,
         "cwd": task.settings.cwd,
-        "model": task.settings.model,
+        "model": task.settings.model.as_ref().or(usual.and_then(|usual| usual.model.as_ref())),
+        "effort": task.settings.effort.as_ref().or(usual.and_then(|usual| usual.effort.as_ref())),
         "sandbox": task.settings.sandbox.mode,
         "approval_policy": task.settings.approval,
         "final_answer": result.and_then(|result| result.final_answer.clone()),
@@ -59,6 +61,7 @@ pub(super) fn line(task: &Task) -> Value {
         "error_advice": failure.map(|failure| failure.class.advice()),
         "turns": task.spent.turns,
         "tokens": task.spent.tokens,
+        "model_of_this_turn": task.tally.chosen.as_ref().filter(|_| task.tally.running.is_some()),
         "running": task.tally.running.as_ref().map(running),
         "created_at": time(task.created_at),
         "updated_at": time(task.updated_at),

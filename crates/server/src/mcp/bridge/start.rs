@@ -1,11 +1,12 @@
 //! Starting a task, with no more rights than the bridge gives.
 
+use ostler_model::Input;
 use ostler_model::task::{Approval, SandboxMode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::shown::snapshot;
-use super::{Bridge, Done, bad};
+use super::{Bridge, Done, bad, choice, given};
 use crate::api::{StartAnswer, StartRequest};
 use crate::problem::{Problem, Trouble};
 
@@ -17,7 +18,10 @@ pub(super) struct Start {
     pub(super) model: Option<String>,
     pub(super) sandbox: Option<String>,
     pub(super) approval_policy: Option<String>,
+    pub(super) effort: Option<String>,
+    pub(super) plan: bool,
     pub(super) codex_home: Option<String>,
+    pub(super) developer_instructions: Option<String>,
     pub(super) notify_target: Option<String>,
     pub(super) worktree: Option<bool>,
     pub(super) key: Option<String>,
@@ -37,6 +41,7 @@ pub(super) fn fields() -> Value {
             "type": "string", "enum": ["untrusted", "on-request"], "default": "untrusted",
             "description": "when Codex asks a person: before every command that is not known to be harmless, or when it wants more than the sandbox",
         },
+        "developer_instructions": { "type": "string", "description": "what the model is told beside the prompt, for the whole task" },
         "codex_home": { "type": "string", "description": "another CODEX_HOME, absolute" },
         "notify_target": {
             "type": "string",
@@ -50,21 +55,23 @@ impl Bridge {
         if wish.prompt.trim().is_empty() {
             return Err(bad("prompt is missing: say what Codex shall do"));
         }
-        let sandbox = sandbox(wish.sandbox.as_deref())?;
-        let approval = approval(wish.approval_policy.as_deref())?;
-        let Some(cwd) = wish.cwd.or_else(|| self.cwd.clone()) else {
+        let sandbox = sandbox(choice(wish.sandbox).as_deref())?;
+        let approval = approval(choice(wish.approval_policy).as_deref())?;
+        let Some(cwd) = wish.cwd.and_then(given).or_else(|| self.cwd.clone()) else {
             return Err(bad("cwd is missing: name the folder to work in, as an absolute path"));
         };
         let request = StartRequest {
-            prompt: Some(wish.prompt),
+            input: Some(Input { plan: wish.plan, ..Input::text(wish.prompt) }),
             cwd,
             sandbox: Some(sandbox),
             approval: Some(approval),
-            model: wish.model,
-            codex_home: wish.codex_home,
+            model: wish.model.and_then(given),
+            effort: wish.effort.and_then(given),
+            developer_instructions: wish.developer_instructions.and_then(given),
+            codex_home: wish.codex_home.and_then(given),
             worktree: wish.worktree,
-            key: wish.key,
-            notify: wish.notify_target.map(|target| vec![target]),
+            key: wish.key.and_then(given),
+            notify: wish.notify_target.and_then(given).map(|target| vec![target]),
             ..StartRequest::default()
         };
         let request = serde_json::to_value(request).map_err(|error| bad(error.to_string()))?;
@@ -73,6 +80,9 @@ impl Bridge {
         let mut shown = snapshot(&detail);
         if let Some(fields) = shown.as_object_mut() {
             fields.insert("known".to_owned(), json!(started.known));
+            if let Some(unchecked) = started.unchecked {
+                fields.insert("unchecked".to_owned(), json!(unchecked));
+            }
             let note = "it runs in the background, also when you are gone; wait for it or look at its status";
             fields.insert("note".to_owned(), json!(note));
         }

@@ -11,7 +11,7 @@ use super::respond::Respond;
 use super::start::{self, Start};
 use super::told::NotifyCompleted;
 use super::wait::Wait;
-use super::{Bridge, Done, answer, arguments, client};
+use super::{Bridge, Done, answer, arguments, client, outputs};
 use crate::mcp::table::{Call, Hints, McpTool};
 
 /// What a task does is open: Codex may reach the network if it is let.
@@ -54,6 +54,7 @@ fn tool(row: Row, bridge: Arc<Bridge>) -> McpTool {
         title: Some(row.title.to_owned()),
         description: row.description.to_owned(),
         schema: schema(row.properties, row.required),
+        output: outputs::of(row.name),
         hints: row.hints,
         call: Arc::new(move |call| {
             let bridge = bridge.clone();
@@ -75,7 +76,7 @@ pub(super) fn task_id() -> Value {
     json!({ "type": "string", "description": "the task; the first letters of its id are enough" })
 }
 
-fn key() -> Value {
+pub(super) fn key() -> Value {
     json!({ "type": "string", "description": "the same call again with the same key is done once" })
 }
 
@@ -84,6 +85,13 @@ fn start_properties() -> Value {
     if let Some(fields) = properties.as_object_mut() {
         let text = "work in a git worktree of its own, so that tasks are not in each other's way";
         fields.insert("worktree".to_owned(), json!({ "type": "boolean", "description": text }));
+        let text = "how hard the model thinks: low, medium, high, …";
+        fields.insert("effort".to_owned(), json!({ "type": "string", "description": text }));
+        let text = "in the first turn Codex asks and plans, and changes nothing";
+        fields.insert(
+            "plan".to_owned(),
+            json!({ "type": "boolean", "default": false, "description": text }),
+        );
         fields.insert("key".to_owned(), key());
     }
     properties
@@ -163,6 +171,10 @@ fn rows() -> Vec<Row> {
                 "task_id": task_id(),
                 "prompt": { "type": "string" },
                 "if_busy": { "type": "string", "enum": ["queue", "steer", "interrupt", "fail"], "default": "queue", "description": "if a turn runs: after it, into it, instead of it, or not at all" },
+                "model": { "type": "string", "description": "the model for this turn; later turns have the task's own again" },
+                "effort": { "type": "string", "description": "how hard the model thinks in this turn" },
+                "stays": { "type": "boolean", "default": false, "description": "model and effort hold for later turns, too" },
+                "plan": { "type": "boolean", "default": false, "description": "in this turn Codex asks and plans, and changes nothing" },
                 "key": key(),
             }),
             required: &["task_id", "prompt"],
@@ -196,7 +208,8 @@ fn rows() -> Vec<Row> {
         Row {
             name: "codex_respond",
             title: "Answer what a Codex task asks",
-            description: "Answers a request of a task, for those whom the operator lets decide. All others are refused, and told where a person answers.",
+            description: "Answers a request of a task. A question of a task that you have started you may answer; what needs an approval only those whom \
+                the operator lets decide. All others are refused, and told where a person answers.",
             properties: json!({
                 "task_id": task_id(),
                 "request_id": { "type": "string", "description": "as pending_requests names it; may be left out if the task asks one thing" },
