@@ -12,6 +12,7 @@ use ostler_model::usage::Tokens;
 use ostler_model::{Event, FailureClass, Input, InputId, Interrupter, ItemBody, Task, TurnId};
 use ostler_store::{Store, StoreError};
 
+use super::model_choice::choose_again;
 use super::waited::Waited;
 use crate::shared::now;
 use crate::translate;
@@ -59,12 +60,18 @@ pub(super) async fn recall(
         _ => None,
     });
     let handed_over = inputs.iter().filter_map(|intent| match &intent.wish {
-        Wish::Send { input, if_busy } => Some(RecalledInput {
-            id: InputId::new(intent.id.as_str()),
-            content: translate::turn_input(input).ok()?,
-            if_busy: if if_busy.is_steer() { IfBusy::Steer } else { IfBusy::Queue },
-            state: InputState::MaybeSent,
-        }),
+        Wish::Send { input, if_busy } => {
+            let mut content = translate::turn_input(input).ok()?;
+            if matches!(input.content, Content::Message(_)) {
+                choose_again(task, input, &intent.by).put_into(&mut content);
+            }
+            Some(RecalledInput {
+                id: InputId::new(intent.id.as_str()),
+                content,
+                if_busy: if if_busy.is_steer() { IfBusy::Steer } else { IfBusy::Queue },
+                state: InputState::MaybeSent,
+            })
+        }
         _ => None,
     });
     Ok(Recalled {
