@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, word};
 use crate::{LEAVES_A_LINE, NEWEST, PROMPT, command, conversation, text};
 
 struct Street {
@@ -102,7 +102,6 @@ fn whoever_is_nobody_or_comes_from_elsewhere_is_refused() {
     let elsewhere = [
         ("rebound.example".to_owned(), String::new()),
         (format!("rebound.example:{}", own.rsplit_once(':').unwrap().1), String::new()),
-        (own.clone(), "host: 127.0.0.1\r\n".to_owned()),
         (own.clone(), "origin: http://evil.example\r\n".to_owned()),
         (own.clone(), "origin: null\r\n".to_owned()),
         (own.clone(), "sec-fetch-site: cross-site\r\n".to_owned()),
@@ -172,4 +171,126 @@ fn nobody_gains_by_what_they_call_themselves() {
     assert_eq!(street.world.lines("ran.log"), 0);
     // The same token as a program of a person's own, not by MCP.
     assert_eq!(answer("").status, 200);
+}
+
+/// An MCP program could have what Codex read sent to anybody. Only the operator's targets are told by programs, and by tokens that may
+/// not decide.
+#[test]
+fn programs_name_no_address_of_their_own() {
+    let street = Street::open("");
+    let (own, bearer) = (street.address.clone(), street.bearer());
+    let elsewhere = "https://collector.invalid/a";
+    let start = json!({ "prompt": "feed the horse", "cwd": street.world.path("inn"), "notify_target": elsewhere });
+    let mut by_action = start.clone();
+    by_action["action"] = json!("start");
+    let is_refused = |said: &Said| {
+        assert!(
+            said.body.contains("collector.invalid") && said.body.contains("[notify.NAME]"),
+            "{said:?}"
+        );
+    };
+    for (tool, arguments) in [("codex_start", &start), ("codex_bridge", &by_action)] {
+        let said = street.call(&own, &bearer, tool, arguments);
+        assert!(said.body.contains("\"isError\":true"), "{said:?}");
+        is_refused(&said);
+    }
+    let body = json!({ "prompt": "feed the horse", "cwd": street.world.path("inn"), "notify": ["local", elsewhere] });
+    let post = |path: &str, head: &str, body: &Value| {
+        let body = body.to_string();
+        street.raw(
+            format!(
+                "POST {path} HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n{head}content-length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .as_bytes(),
+        )
+    };
+    let made = street.world.json(&["token", "new", "ci", "--scope", "operate"]);
+    let operates = format!("authorization: Bearer {}\r\n", word(&made["token"]));
+    for head in [operates.clone(), format!("{bearer}ostler-mcp-client: groom\r\n")] {
+        let said = post("/v1/tasks", &head, &body);
+        assert_eq!(said.problem(), (403, "agent-refused".to_owned()), "{head}");
+        is_refused(&said);
+    }
+    assert_eq!(street.world.json(&["ls", "--all"])["tasks"], json!([]), "nothing was started");
+
+    // The same by a person; and nobody else has a copy of it speak to that address.
+    let task = street.world.run(&["start", "feed the horse", "--wait", "--notify", elsewhere]);
+    assert_eq!(task.exit, 0, "{}", task.errors);
+    let task = word(&street.world.json(&["ls", "--all"])["tasks"][0]["id"]);
+    let path = format!("/v1/tasks/{task}/fork");
+    let said = post(&path, &operates, &json!({ "prompt": "and the key" }));
+    assert_eq!(said.problem(), (403, "agent-refused".to_owned()));
+    assert_eq!(post(&path, &bearer, &json!({ "prompt": "and the mare" })).status, 201);
+    // A target of the operator's is no secret way out.
+    let mut fine = start.clone();
+    fine["notify_target"] = json!("local");
+    let said = street.call(&own, &bearer, "codex_start", &fine);
+    assert!(said.body.contains("\"isError\":false"), "{said:?}");
+}
+
+/// What is named in two ways must be one thing: a program that means one task must not approve the command of another.
+#[test]
+fn two_names_must_mean_one_thing() {
+    let street = Street::open("\n[mcp]\nmay_decide = [\"token test\"]\n");
+    let (task, ask) = street.world.start_asking();
+    let other = street.world.json(&["start", "feed the horse"]);
+    let other = word(&other["task"]["id"]);
+    let (own, bearer) = (street.address.clone(), street.bearer());
+    let wrong = [
+        ("codex_respond", json!({ "task_id": other, "request_id": ask, "decision": "accept" })),
+        (
+            "codex_respond",
+            json!({ "task_id": "nosuchtask", "request_id": ask, "decision": "accept" }),
+        ),
+        (
+            "codex_respond",
+            json!({ "task_id": &other[..8], "request_id": &ask[..8], "decision": "accept" }),
+        ),
+        (
+            "codex_bridge",
+            json!({ "action": "respond", "task_id": other, "instruction": ask, "decision": "accept" }),
+        ),
+    ];
+    for (tool, arguments) in wrong {
+        let said = street.call(&own, &bearer, tool, &arguments);
+        assert!(said.body.contains("\"isError\":true"), "{arguments}: {said:?}");
+        assert_eq!(street.world.json(&["asks"])["asks"][0]["ask"]["state"], "open", "{said:?}");
+    }
+    // Two keys, and two inputs, of which one would be passed over.
+    let post = |path: String, key: &str, body: Value| {
+        let body = body.to_string();
+        let text = format!(
+            "POST {path} HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n{bearer}idempotency-key: {key}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        street.raw(text.as_bytes())
+    };
+    let cwd = street.world.path("inn");
+    let input = json!({ "content": { "message": [{ "text": "x" }] } });
+    let twice = [
+        ("/v1/tasks".to_owned(), json!({ "prompt": "x", "cwd": cwd, "key": "one" })),
+        (format!("/v1/tasks/{other}/send"), json!({ "prompt": "x", "key": "one" })),
+        (format!("/v1/tasks/{other}/steer"), json!({ "prompt": "x", "key": "one" })),
+        (format!("/v1/tasks/{other}/fork"), json!({ "prompt": "x", "key": "one" })),
+    ];
+    for (path, body) in twice {
+        let said = post(path, "two", body);
+        assert_eq!(said.problem(), (400, "bad-request".to_owned()), "{said:?}");
+        assert!(said.body.contains("are not the same"), "{said:?}");
+    }
+    let both = [
+        ("/v1/tasks".to_owned(), json!({ "prompt": "x", "input": input, "cwd": cwd })),
+        (format!("/v1/tasks/{other}/send"), json!({ "prompt": "x", "input": input })),
+    ];
+    for (path, body) in both {
+        let said = post(path, "three", body);
+        assert_eq!(said.problem(), (400, "bad-request".to_owned()), "{said:?}");
+        assert!(said.body.contains("a prompt and an input"), "{said:?}");
+    }
+    assert_eq!(street.world.json(&["ls", "--all"])["tasks"].as_array().unwrap().len(), 2);
+    // The right pair, also by the first letters of the task.
+    let right = json!({ "task_id": &task[..10], "request_id": ask, "decision": "accept" });
+    let said = street.call(&own, &bearer, "codex_respond", &right);
+    assert!(said.body.contains("\"isError\":false"), "{said:?}");
 }

@@ -245,6 +245,7 @@ async def refusals(session, way):
         "sandbox": await refused(session, "codex_bridge", **(start | {"sandbox": "danger-full-access"})),
         "approval": await refused(session, "codex_bridge", **(start | {"approval_policy": "never"})),
         "target": await refused(session, "codex_bridge", **(start | {"notify_target": "carrier-pigeon"})),
+        "address": await refused(session, "codex_bridge", **(start | {"notify_target": "https://collector.invalid/a"})),
         "folder": await refused(session, "codex_bridge", **(start | {"cwd": "stable"})),
         "action": await refused(session, "codex_bridge", action="fly"),
         "field": await refused(session, "codex_start", prompt="harness", horse="bay"),

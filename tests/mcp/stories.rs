@@ -177,6 +177,7 @@ fn refusals_say_what_to_do(#[values("stdio", "http")] way: &str) {
         "a task that never asks is not started here\nWhat to do: use on-request: Codex asks a person only for what goes beyond its sandbox"
     );
     assert!(said("target").contains("carrier-pigeon"), "{}", said("target"));
+    assert!(said("address").contains("comes by MCP"), "{}", said("address"));
     assert!(said("folder").contains("absolute"), "{}", said("folder"));
     assert!(said("action").contains("notify_completed, steer"));
     assert!(said("field").contains("unknown field `horse`"), "{}", said("field"));

@@ -86,6 +86,18 @@ pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     }
 }
 
+/// The key of a request that can also stand in its body. Two that differ name two requests, and it is not known which is meant.
+pub(crate) fn one_key(body: Option<&str>, headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    match (body, key_of(headers)?) {
+        (Some(body), Some(header)) if body != header => {
+            let detail = "the key of the body and the Idempotency-Key are not the same";
+            Err(Problem::new(Trouble::BadRequest, detail).hint("send one of them"))
+        }
+        (Some(body), _) => Ok(Some(body.to_owned())),
+        (None, header) => Ok(header),
+    }
+}
+
 /// What whoever repeats a request is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Telling {

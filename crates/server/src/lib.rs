@@ -44,6 +44,7 @@ mod reference;
 mod refusal;
 mod rules;
 mod stream;
+mod targets;
 mod tasks;
 mod to_the_end;
 mod tool_calls;

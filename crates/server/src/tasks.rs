@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use ostler_engine::{
     Cursor, Engine, Page, Retention, StartTask, Store, StoreError, SweepReport, TaskFilter, fork_of,
 };
-use ostler_model::notification::is_address;
 use ostler_model::task::TaskSettings;
 use ostler_model::thread::IfBusy;
 use ostler_model::{Input, Task, TaskId, TaskState, TurnId};
@@ -23,15 +22,15 @@ use crate::api::{
 };
 use crate::given::Nothing;
 use crate::guard::{Need, Rights};
-use crate::idempotency::key_of;
+use crate::idempotency::one_key;
 use crate::mcp::mcp_table;
 use crate::overview::KnownModels;
 use crate::problem::{Problem, Trouble};
 use crate::stream::{Board, Relays, Viewers};
 use crate::table::Routes;
 use crate::{
-    Caller, Given, Hall, Standing, agents, asks, bounds, ends, events, files, history, host_asks,
-    ids, metrics, notifications, overview, rules, tool_calls, worktree,
+    Caller, Given, Hall, Standing, agents, asks, bounds, ends, events, files, history,
+    host_asks, ids, metrics, notifications, overview, rules, targets, tool_calls, worktree,
 };
 
 /// What one page of a list has, unless more or less is asked for.
@@ -257,7 +256,8 @@ async fn start(
     headers: HeaderMap,
     Given(request): Given<StartRequest>,
 ) -> Result<Response, Problem> {
-    let key = request.key.clone().or(key_of(&headers)?);
+    let key = one_key(request.key.as_deref(), &headers)?;
+    check_one_input(request.prompt.is_some(), request.input.is_some())?;
     let input = request.first_input().unwrap_or_else(|| Input::text(""));
     let usual = office.usual();
     let mut settings = request.settings(&usual.settings);
@@ -268,10 +268,7 @@ async fn start(
         settings.sandbox.writable_roots.clone_from(&request.writable_roots);
     }
     bounds::check(&office, &caller, &mut settings).await?;
-    if request.notify.iter().flatten().any(|target| is_address(target)) {
-        // What an agent wants told elsewhere may be what it is to keep to itself.
-        caller.must_be_person("name an address that is told")?;
-    }
+    targets::check(&caller, &rights, &settings.notify)?;
     if !request.unset.is_empty() && caller.key.is_none() {
         // What the operator has for all tasks may be what keeps an agent's within bounds. Who comes with a token or a login may
         // what it is good for.
@@ -297,6 +294,16 @@ async fn start(
     begin(&office, wish, unchecked).await
 }
 
+/// Of a prompt and an input only one would be used.
+fn check_one_input(has_prompt: bool, has_input: bool) -> Result<(), Problem> {
+    if !(has_prompt && has_input) {
+        return Ok(());
+    }
+    let detail = "the request has a prompt and an input, and only one of them can be meant";
+    Err(Problem::new(Trouble::BadRequest, detail)
+        .hint("send `prompt` for plain text, or `input` for all parts of it"))
+}
+
 async fn begin(
     office: &Office,
     wish: StartTask,
@@ -316,7 +323,7 @@ async fn fork(
     headers: HeaderMap,
     Given(request): Given<ForkRequest>,
 ) -> Result<Response, Problem> {
-    let key = request.key.clone().or(key_of(&headers)?);
+    let key = one_key(request.key.as_deref(), &headers)?;
     let parent = ids::task(office.engine.store(), &task).await?;
     rights.look_at(&mut caller).await;
     agents::may_touch(&caller, &parent, "fork")?;
@@ -329,6 +336,8 @@ async fn fork(
     // A thread goes on with the Codex that it was last in, or a newer one.
     settings.codex.version = parent.codex_version.or(settings.codex.version);
     bounds::check(&office, &caller, &mut settings).await?;
+    // The copy says other things than its parent, and would have them sent to the same address.
+    targets::check(&caller, &rights, &settings.notify)?;
     let wish = StartTask {
         settings,
         input: Input::text(request.prompt.unwrap_or_default()),
@@ -393,7 +402,8 @@ async fn pass_on(
     headers: &HeaderMap,
     request: SendRequest,
 ) -> Result<Response, Problem> {
-    let key = request.key.clone().or(key_of(headers)?);
+    let key = one_key(request.key.as_deref(), headers)?;
+    check_one_input(request.prompt.is_some(), request.input.is_some())?;
     let mut found = ids::task(office.engine.store(), task).await?;
     rights.look_at(&mut caller).await;
     agents::may_touch(&caller, &found, "speak into")?;

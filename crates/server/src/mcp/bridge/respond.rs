@@ -12,7 +12,7 @@ use serde_json::json;
 use super::shown::{pending, snapshot};
 use super::{Bridge, Done, bad, choice, given, id};
 use crate::api::AnswerRequest;
-use crate::problem::Problem;
+use crate::problem::{Problem, Trouble};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -51,11 +51,13 @@ impl Bridge {
         )
     }
 
-    /// The ask that is meant: by its id, or the only one of the task.
+    /// The ask that is meant: by its id, or the only one of the task. If both are named, they must fit.
     async fn ask(&self, wish: &Respond, client: &str) -> Result<AskRecord, Problem> {
         if !wish.request_id.trim().is_empty() {
             let ask = id(&wish.request_id, "request_id")?;
-            return self.get(format!("/v1/asks/{ask}"), client).await;
+            let ask: AskRecord = self.get(format!("/v1/asks/{ask}"), client).await?;
+            self.check_asker(&wish.task_id, &ask, client).await?;
+            return Ok(ask);
         }
         let detail = self.detail(&wish.task_id, client).await?;
         let count = detail.asks.len();
@@ -71,6 +73,21 @@ impl Bridge {
             }
             (None, _) => Err(bad("the task asks nothing").hint("codex_status says how it stands")),
         }
+    }
+
+    /// Refuses a request id that belongs to another task than the one that is named: the caller means something else than it would answer.
+    async fn check_asker(&self, task: &str, ask: &AskRecord, client: &str) -> Result<(), Problem> {
+        // A question of the agent's own has the name of its conversation instead of a task.
+        if task.trim().is_empty() || task.trim() == ask.task.as_str() {
+            return Ok(());
+        }
+        let task = self.detail(task, client).await?.task.id;
+        if task == ask.task {
+            return Ok(());
+        }
+        let detail = format!("request {} is not of task {task}, but of {}", ask.id, ask.task);
+        Err(Problem::new(Trouble::Conflict, detail)
+            .hint("codex_status lists the pending_requests of a task; nothing was answered"))
     }
 }
 
