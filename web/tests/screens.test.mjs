@@ -57,6 +57,7 @@ const screens = () => [
   ['new', '#/new', (page) => page.getByRole('button', { name: 'Start' }).and(page.locator(':enabled'))],
   ['search', '#/search?q=the', (page) => page.getByText('Bring the price list').first()],
   ['notifications', '#/notifications', (page) => page.getByText('needs your approval').first()],
+  ['audit', '#/audit', (page) => page.getByText('logged in').first()],
   ['settings', '#/settings', (page) => page.getByText(/\d threads/).and(page.locator('section:has-text("Nothing is known") ~ section *'))],
   ['missing', '#/tasks/nothing', (page) => page.getByRole('heading', { name: 'This task cannot be shown' })],
 ];

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
+import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
@@ -167,6 +168,8 @@ test('a browser is logged out from another one', async () => {
 });
 
 test('what a task told is counted until somebody has looked', async () => {
+  // The bell counts refusals, too, and other tests were refused.
+  world.ostler('audit');
   const page = await world.tab();
   await page.goto(`${world.base}/#/new`);
   await page.getByLabel('What is to be done').fill('look at this and tell me');
@@ -181,6 +184,27 @@ test('what a task told is counted until somebody has looked', async () => {
   await bell.click();
   await page.getByText('shown here', { exact: true }).waitFor();
   await world.picture(page, 'notifications');
+  await page.getByRole('button', { name: 'I have seen all' }).click();
+  await bell.getByText('new').waitFor({ state: 'hidden' });
+  await page.context().close();
+});
+
+test('a refusal is counted by the bell and shown in the audit log', async () => {
+  const page = await world.tab();
+  // A program of this machine that asks for another name.
+  const { port } = new URL(world.base);
+  await new Promise((answered, failed) => {
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write('GET /v1/health HTTP/1.1\r\nhost: rebound.example\r\nconnection: close\r\n\r\n'));
+    socket.on('error', failed).on('end', answered).resume();
+  });
+  await page.goto(`${world.base}/#/notifications`);
+  await page.reload();
+  const bell = page.getByRole('link', { name: /Notifications/ });
+  await bell.getByText('new').waitFor();
+  await page.getByRole('link', { name: 'Audit log' }).click();
+  await page.getByText('asked for another name').waitFor();
+  await page.getByText(/rebound\.example/).waitFor();
+  await world.picture(page, 'audit');
   await page.getByRole('button', { name: 'I have seen all' }).click();
   await bell.getByText('new').waitFor({ state: 'hidden' });
   await page.context().close();

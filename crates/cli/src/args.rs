@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 use serde_json::json;
 
 use crate::commands::{
-    answer, asks, attach, chat, codex, completions, config, daemon, demo, doctor, history, keeper,
-    list, man, mcp, migrate, notify, open, policy, remove, replay, run, runtime, sandbox_exec,
-    send, serve, service, show, start, token, tools_mcp, wait, worktree,
+    answer, asks, attach, audit, chat, codex, completions, config, daemon, demo, doctor, history,
+    keeper, list, man, mcp, migrate, notify, open, policy, remove, replay, run, runtime,
+    sandbox_exec, send, serve, service, show, start, token, tools_mcp, wait, worktree,
 };
 use crate::failure::Exit;
 use crate::terminal::Output;
@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Receipts(history::TaskArgument),
     /// Who was told what became of tasks, and what was given up
     Notify(notify::NotifyArguments),
+    /// The audit log: who was refused what, and who decided what
+    Audit(audit::AuditArguments),
     /// Why a task stands where it stands
     Why(history::TaskArgument),
     /// Forget tasks

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod asks;
 pub(crate) mod attach;
+pub(crate) mod audit;
 pub(crate) mod chat;
 pub(crate) mod codex;
 pub(crate) mod completions;
@@ -71,6 +72,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Worktree(arguments) => worktree::run(&arguments, output),
         Command::Receipts(arguments) => history::receipts(&arguments, output),
         Command::Notify(arguments) => notify::run(&arguments, output),
+        Command::Audit(arguments) => audit::run(&arguments, output),
         Command::Why(arguments) => history::why(&arguments, output),
         Command::Remove(arguments) => remove::remove(&arguments, output),
         Command::Gc(arguments) => remove::sweep(&arguments, output),

@@ -7,6 +7,7 @@
 //! task at work), `pool` (the app-servers they share), `notify` (who is told). The rules of a task are [`ostler_model::task::machine`].
 
 mod approver;
+mod audit;
 mod dispatcher;
 mod engine;
 mod host_asks;
@@ -26,6 +27,7 @@ mod verdict;
 mod worktree;
 
 pub use approver::{Approver, kind_name};
+pub use audit::AuditLog;
 pub use engine::{
     AccountLimits, Answer, AppServerShown, DiffFrom, DiffOf, EffortShown, Engine, EngineSettings,
     EngineTask, LimitWindow, ModelShown, Started, TaskDiff, fork_of, fresh_task_id,
@@ -36,9 +38,10 @@ pub use notify::{Courier, NotifySettings, Preview, Sending, Target, Via, payload
 pub use ostler_codex::driver::{Listener, Overheard};
 pub use ostler_codex::own_server::OwnServer;
 pub use ostler_store::{
-    Cursor, HostAskRow, KeyRow, LoggedEvent, NotificationFilter, NotificationPage, Page,
-    PlacedEvent, Retention, Seqs, Sound, Store, StoreError, StoreSettings, SweepReport, TaskFilter,
-    Write, quick_check, quick_check_conversations,
+    AuditCount, AuditFilter, AuditPage, Cursor, HostAskRow, KeyRow, LoggedEvent,
+    NotificationFilter, NotificationPage, Page, PlacedAudit, PlacedEvent, Retention, Seqs, Sound,
+    Store, StoreError, StoreSettings, SweepReport, TaskFilter, Write, quick_check,
+    quick_check_conversations,
 };
 pub use pool::{Binaries, PoolSettings, PoolWaits};
 pub use refusal::{Problem, Refusal};

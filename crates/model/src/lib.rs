@@ -9,6 +9,7 @@
 
 pub mod addresses;
 pub mod ask;
+pub mod audit;
 pub mod command_line;
 pub mod decision;
 mod digest;
@@ -29,6 +30,7 @@ pub mod turn;
 pub mod usage;
 
 pub use ask::{Ask, AskKind};
+pub use audit::{AuditEntry, AuditKind};
 pub use command_line::CommandLine;
 pub use decision::Decision;
 pub use failure::{Failure, FailureClass};

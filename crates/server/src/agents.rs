@@ -4,7 +4,7 @@
 //! since what runs in a sandbox can hardly be looked at. So the line is drawn where it is known for sure: what a person has started is
 //! theirs, and agents touch only what an agent has started.
 
-use ostler_model::Task;
+use ostler_model::{AuditKind, Task};
 
 use crate::problem::{Problem, Trouble};
 use crate::{Caller, Standing};
@@ -22,5 +22,6 @@ pub(crate) fn may_touch(caller: &Caller, task: &Task, to_do: &str) -> Result<(),
         "an agent may not {to_do} task {task}, which {starter} has started: the caller {why}"
     );
     Err(Problem::new(Trouble::AgentRefused, detail)
-        .hint("let a person do it, from a terminal of their own"))
+        .hint("let a person do it, from a terminal of their own")
+        .audited(AuditKind::AgentRefused))
 }

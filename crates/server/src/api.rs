@@ -1,12 +1,14 @@
 //! What requests and answers are made of, for the daemon and its clients alike. Tasks, asks, intents and events have the
 //! model's own shape.
 
+mod audit;
 mod lines;
 mod notifications;
 mod tool_calls;
 mod unset;
 mod worktrees;
 
+pub use audit::{AuditList, AuditRead};
 pub use lines::{BoardLine, Line};
 pub use notifications::{NotificationList, NotificationsRead, Previews};
 pub use tool_calls::{FinishToolCall, TakeToolCall, ToolCallFinished, ToolCallTaken};

@@ -9,6 +9,7 @@ use ostler_model::AskKind;
 use ostler_model::task::{AskRecord, DecidedBy};
 
 use crate::api::{AnswerRequest, AskList, AskShown};
+use crate::audit::Auditor;
 use crate::problem::{Problem, Trouble};
 use crate::tasks::Office;
 use crate::{Caller, Given, Standing, ids};
@@ -44,20 +45,24 @@ pub(crate) async fn show(
 pub(crate) async fn answer(
     State(office): State<Arc<Office>>,
     caller: Caller,
+    auditor: Auditor,
     Path(ask): Path<String>,
     Given(request): Given<AnswerRequest>,
 ) -> Result<Json<AskRecord>, Problem> {
     let record = ids::ask(office.engine.store(), &ask).await?;
     if let Standing::Agent { why, .. } = &caller.standing {
         let who = format!("process {} of {}", caller.pid, caller.account());
-        office.engine.note_self_approval(&record, who, why.clone()).await?;
+        // An agent in a loop must fill neither the audit log nor the log of the task.
+        if auditor.note_self_approval(&record, why).await {
+            office.engine.note_self_approval(&record, who, why.clone()).await?;
+        }
         return Err(Problem::new(
             Trouble::AgentRefused,
             format!("an agent may not answer: process {} {why}", caller.pid),
         )
         .hint("a person answers with `ostler answer`, from a terminal of their own"));
     }
-    if let Some(refused) = refused_to_client(&office, &caller, &record).await? {
+    if let Some(refused) = refused_to_client(&office, &caller, &auditor, &record).await? {
         return Err(refused);
     }
     // Only commands of our own user say which door a person used; of all others it is known.
@@ -95,6 +100,7 @@ async fn may_answer_as_starter(
 async fn refused_to_client(
     office: &Office,
     caller: &Caller,
+    auditor: &Auditor,
     ask: &AskRecord,
 ) -> Result<Option<Problem>, StoreError> {
     let Some(client) = &caller.mcp else { return Ok(None) };
@@ -106,7 +112,9 @@ async fn refused_to_client(
         return Ok(None);
     }
     let why = "comes by MCP, and may_decide in [mcp] does not name it".to_owned();
-    office.engine.note_self_approval(ask, caller.name(), why).await?;
+    if auditor.note_self_approval(ask, &why).await {
+        office.engine.note_self_approval(ask, caller.name(), why).await?;
+    }
     let detail =
         format!("{client} may not answer: it comes by MCP, and the operator has not named it");
     let hint = format!(

@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use ostler_engine::StoreError;
+use ostler_model::AuditKind;
 use ostler_model::task::{Approval, Sandbox, SandboxMode, TaskSettings};
 
 use crate::caller::{Caller, Standing};
@@ -41,7 +42,7 @@ pub(crate) async fn check(
     );
     Err(Problem::new(Trouble::AgentRefused, detail).hint(
         "leave that out, or let a person start it; of several tasks in one app-server the least rights count, and `isolate` gives a task one of its own",
-    ))
+    ).audited(AuditKind::AgentRefused))
 }
 
 /// What the caller has itself; it must be within all of them.

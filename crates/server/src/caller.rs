@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use ostler_model::AuditKind;
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::named_in;
@@ -111,7 +112,8 @@ impl Caller {
                 };
                 let detail = format!("an agent may not {to_do}: {who} {why}");
                 Err(Problem::new(Trouble::AgentRefused, detail)
-                    .hint("let a person do it, from a terminal of their own"))
+                    .hint("let a person do it, from a terminal of their own")
+                    .audited(AuditKind::AgentRefused))
             }
         }
     }

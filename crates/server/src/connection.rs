@@ -25,11 +25,13 @@ use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
 use crate::VERSION_HEADER;
+use crate::audit::{self, Auditor};
 use crate::caller::{Caller, Look};
 use crate::door::Limits;
 use crate::given::{BodyDeadline, too_large};
 use crate::guard::{Entry, Guard, Rights, Visitor, refuse_browsers, secure};
 use crate::hall::Hall;
+use crate::mcp::named_in;
 use crate::peer::Peer;
 use crate::problem::{Problem, Trouble};
 use crate::to_the_end::Work;
@@ -69,6 +71,7 @@ pub(crate) async fn serve(stream: UnixStream, reception: &Reception) {
     if peer.uid != own && peer.uid != 0 {
         tracing::warn!(uid = peer.uid, "a caller of another user is refused");
         let detail = format!("this daemon serves user {own}, not user {}", peer.uid);
+        audit::note_stranger(hall, peer.uid, &detail).await;
         return turn_away(stream, &Problem::new(Trouble::StrangerRefused, detail), hall).await;
     }
     let caller = tokio::select! {
@@ -176,8 +179,14 @@ async fn answer(
     work: &Work,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let response =
-        admit(reception, threshold, work, request).await.unwrap_or_else(Problem::into_response);
+    let auditor = Auditor::new(&reception.hall, work, &request);
+    let auditor = match threshold {
+        Threshold::House(caller) => auditor.of_process(caller),
+        Threshold::Street { entry, .. } => auditor.of_address(entry.visitor.from),
+    };
+    let response = admit(reception, threshold, work, request, &auditor).await;
+    let mut response = response.unwrap_or_else(Problem::into_response);
+    auditor.note_refusal(&mut response).await;
     let response = named(response, &reception.hall);
     Ok(match threshold {
         Threshold::House(_) => response,
@@ -191,6 +200,7 @@ async fn admit(
     threshold: &Threshold<'_>,
     work: &Work,
     request: Request<Incoming>,
+    auditor: &Auditor,
 ) -> Result<Response, Problem> {
     let (mut parts, body) = request.into_parts();
     let (caller, rights) = match threshold {
@@ -203,6 +213,8 @@ async fn admit(
             guard.recognise(entry.clone(), &parts).await
         }
     };
+    auditor.name(&Caller { mcp: named_in(&parts.headers), ..caller.clone() });
+    parts.extensions.insert(auditor.clone());
     parts.extensions.insert(caller);
     parts.extensions.insert(rights);
     parts.extensions.insert(work.clone());

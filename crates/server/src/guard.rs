@@ -20,6 +20,7 @@ use std::time::Duration;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use ostler_engine::{Store, StoreError};
+use ostler_model::AuditKind;
 use rustix::process::geteuid;
 
 pub use hosts::Hosts;
@@ -161,9 +162,14 @@ impl Guard {
 
     /// Writes the failure down, and says no.
     fn failed(&self, entry: &Entry, tried: &Secret, detail: &str, hint: &str) -> Problem {
-        match self.failures.note(entry.visitor.from.ip(), tried) {
-            Some(wait) => too_many(wait),
-            None => Problem::new(Trouble::Unauthorized, detail).hint(hint),
+        let from = entry.visitor.from.ip();
+        // A program whose token has ended shows it again and again, and one entry says so.
+        let is_known = self.failures.knows(from, tried);
+        let refused = Problem::new(Trouble::Unauthorized, detail).hint(hint);
+        match self.failures.note(from, tried) {
+            Some(wait) => too_many(wait).audited(AuditKind::Guessing),
+            None if is_known => refused,
+            None => refused.audited(AuditKind::KeyRefused),
         }
     }
 }
@@ -198,6 +204,7 @@ fn check_word(parts: &Parts, expected: Option<&Digest>) -> Result<(), Problem> {
         Problem::new(trouble, detail).hint(
             "programs use a token; a page sends the word that POST /v1/login told it, and `ostler open` logs in again",
         )
+        .audited(AuditKind::CsrfRefused)
     };
     if changes && !parts.headers.contains_key(header::ORIGIN) {
         return Err(refused("the request does not say which page it comes from"));

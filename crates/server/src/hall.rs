@@ -1,9 +1,10 @@
 //! What every route finds behind the door. The engine's handle will stand here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
+use ostler_engine::AuditLog;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +49,7 @@ pub struct Hall {
     /// Counts the daemons of one state folder: what a smaller epoch wants to write is out of date.
     pub epoch: u64,
     listens: OnceLock<Listens>,
+    audit: OnceLock<Arc<AuditLog>>,
     closing: CancellationToken,
     cut: CancellationToken,
     reason: Mutex<Option<String>>,
@@ -61,6 +63,7 @@ impl Hall {
             started_at,
             epoch,
             listens: OnceLock::new(),
+            audit: OnceLock::new(),
             closing: CancellationToken::new(),
             cut: CancellationToken::new(),
             reason: Mutex::new(None),
@@ -70,6 +73,16 @@ impl Hall {
     /// That there is a door over TCP, too. Only the first word counts.
     pub fn listens_on(&self, listens: Listens) {
         self.listens.get_or_init(|| listens);
+    }
+
+    /// Where refusals are written down. Only the first one counts.
+    pub fn audits_to(&self, log: Arc<AuditLog>) {
+        self.audit.get_or_init(|| log);
+    }
+
+    /// The audit log, if there is a store behind the door.
+    pub(crate) fn audit(&self) -> Option<&Arc<AuditLog>> {
+        self.audit.get()
     }
 
     /// The door over TCP, if there is one.

@@ -22,6 +22,7 @@ pub mod tcp;
 
 mod account;
 mod asks;
+mod audit;
 mod bounds;
 mod caller;
 mod connection;

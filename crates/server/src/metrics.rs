@@ -1,12 +1,14 @@
 //! Numbers for Prometheus, in its text format 0.0.4.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use ostler_model::TaskState;
+use ostler_engine::AuditCount;
+use ostler_model::{AuditKind, TaskState};
 
 use crate::problem::Problem;
 use crate::tasks::Office;
@@ -53,6 +55,25 @@ pub(crate) async fn metrics(State(office): State<Arc<Office>>) -> Result<Respons
             health.lost_events,
         ),
     ];
+    let audit: BTreeMap<AuditKind, AuditCount> = store.audit_counts().await?.into_iter().collect();
+    let about = [
+        ("ostler_audit_entries_total", "entries of the audit log that were written, by kind"),
+        (
+            "ostler_audit_suppressed_total",
+            "entries that were left out, because there were too many",
+        ),
+    ];
+    for (name, about) in about {
+        page.about(name, "counter", about);
+        for kind in AuditKind::ALL {
+            let count = audit.get(&kind).copied().unwrap_or_default();
+            let number = match name {
+                "ostler_audit_entries_total" => count.written,
+                _ => count.suppressed,
+            };
+            page.number(&format!("{name}{{kind=\"{}\"}}", kind.name()), number);
+        }
+    }
     for (name, kind, about, number) in numbers {
         page.about(name, kind, about);
         page.number(name, number);

@@ -3,8 +3,11 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ostler_model::AuditKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::audit::Audited;
 
 /// The media type of RFC 9457.
 pub const CONTENT_TYPE: &str = "application/problem+json";
@@ -29,6 +32,9 @@ pub struct Problem {
     /// Seconds; a header, and no part of the document.
     #[serde(skip)]
     retry_after: Option<u16>,
+    /// As what it is written into the audit log; no part of the document.
+    #[serde(skip)]
+    audited: Option<AuditKind>,
 }
 
 /// The kinds of problem. Each has one HTTP status; kinds are added, never renamed.
@@ -167,6 +173,7 @@ impl Problem {
             hint: Some(trouble.usual_hint().to_owned()),
             data: None,
             retry_after: None,
+            audited: None,
         }
     }
 
@@ -183,6 +190,13 @@ impl Problem {
     /// When it makes sense to try again.
     pub(crate) fn retry_after(mut self, seconds: u16) -> Self {
         self.retry_after = Some(seconds);
+        self
+    }
+
+    /// That this refusal is written into the audit log.
+    #[must_use]
+    pub(crate) fn audited(mut self, kind: AuditKind) -> Self {
+        self.audited = Some(kind);
         self
     }
 
@@ -213,6 +227,9 @@ impl IntoResponse for Problem {
         }
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(kind) = self.audited {
+            response.extensions_mut().insert(Audited { kind, why: self.detail });
         }
         response
     }

@@ -3,6 +3,7 @@
 //! A target of the configuration is the operator's choice. An address that a caller brings is the caller's, and whatever the task reads
 //! can be sent there. So only people may bring one: no agent, no MCP program, and no token that has not all the rights of a person.
 
+use ostler_model::AuditKind;
 use ostler_model::notification::is_address;
 
 use crate::Caller;
@@ -17,7 +18,7 @@ pub(crate) fn check(caller: &Caller, rights: &Rights, notify: &[String]) -> Resu
     let Some(address) = notify.iter().find(|target| is_address(target)) else { return Ok(()) };
     let refused = |who: &str| {
         let detail = format!("{who} may not have what a task says sent to {address:?}");
-        Err(Problem::new(Trouble::AgentRefused, detail).hint(HINT))
+        Err(Problem::new(Trouble::AgentRefused, detail).hint(HINT).audited(AuditKind::AgentRefused))
     };
     if let Some(client) = &caller.mcp {
         return refused(&format!("{client} comes by MCP, and"));

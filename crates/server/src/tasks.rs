@@ -29,7 +29,7 @@ use crate::problem::{Problem, Trouble};
 use crate::stream::{Board, Relays, Viewers};
 use crate::table::Routes;
 use crate::{
-    Caller, Given, Hall, Standing, agents, asks, bounds, ends, events, files, history,
+    Caller, Given, Hall, Standing, agents, asks, audit, bounds, ends, events, files, history,
     host_asks, ids, metrics, notifications, overview, rules, targets, tool_calls, worktree,
 };
 
@@ -164,6 +164,8 @@ pub(crate) fn task_table() -> Routes<Arc<Office>> {
             Need::OperateAsPerson,
             notifications::replay,
         )
+        .get("/v1/audit", Need::Decide, audit::list)
+        .post("/v1/audit/read", Need::Decide, audit::read)
         .get("/v1/rules", Need::Read, rules::list)
         .post("/v1/rules", Need::Decide, rules::add)
         .delete("/v1/rules/{rule}", Need::Decide, rules::remove)

@@ -9,8 +9,10 @@ use std::panic::resume_unwind;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
+use crate::audit::Auditor;
 use crate::problem::{Problem, Trouble};
 
 /// What is under way for one connection. Every request carries it.
@@ -18,6 +20,11 @@ use crate::problem::{Problem, Trouble};
 pub(crate) struct Work(TaskTracker);
 
 impl Work {
+    /// Does it whether the connection ends or not.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.0.spawn(work)
+    }
+
     /// Until all of it is done. Nothing is begun any more by then: the connection has ended.
     pub(crate) async fn done(&self) {
         self.0.close();
@@ -28,7 +35,16 @@ impl Work {
 /// Stands before every route that changes something.
 pub(crate) async fn to_the_end(request: Request, next: Next) -> Response {
     let work = request.extensions().get::<Work>().cloned().unwrap_or_default();
-    match work.0.spawn(next.run(request)).await {
+    let auditor = request.extensions().get::<Auditor>().cloned();
+    let run = async move {
+        let mut response = next.run(request).await;
+        // Whoever leaves before they are refused is written down all the same.
+        if let Some(auditor) = auditor {
+            auditor.note_refusal(&mut response).await;
+        }
+        response
+    };
+    match work.0.spawn(run).await {
         Ok(response) => response,
         Err(error) => match error.try_into_panic() {
             // Whoever called the route hears of it as if it had run there.

@@ -19,6 +19,9 @@ fn every_route_needs_what_it_should() {
         ("GET", "/v1/asks", Read),
         ("GET", "/v1/asks/{ask}", Read),
         ("POST", "/v1/asks/{ask}/answer", DecideNoted),
+        // What an agent was refused for tells it what to try next.
+        ("GET", "/v1/audit", Decide),
+        ("POST", "/v1/audit/read", Decide),
         ("GET", "/v1/changes", Read),
         ("POST", "/v1/daemon/stop", Decide),
         ("GET", "/v1/defaults", Read),

@@ -3,8 +3,8 @@
 use ostler_model::item::ItemEnd;
 use ostler_model::task::{AskClosed, AskRecord, AskState, DecisionRecord, Intent, Partial};
 use ostler_model::{
-    AskId, DeliveryId, Event, Item, ItemId, Message, Notification, RuleId, Task, TaskId, TurnId,
-    TurnResult,
+    AskId, AuditEntry, DeliveryId, Event, Item, ItemId, Message, Notification, RuleId, Task,
+    TaskId, TurnId, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -132,6 +132,12 @@ pub enum Write {
         task: TaskId,
         started_by: String,
         ended_at: i64,
+    },
+    /// A new entry of the audit log. The decision of an ask writes its own.
+    Audit(Box<AuditEntry>),
+    /// Somebody has looked at the audit log up to this place.
+    AuditSeen {
+        up_to: i64,
     },
     /// The task and all that belongs to it.
     RemoveTask(TaskId),

@@ -32,9 +32,9 @@ pub use conversations::Conversations;
 pub use error::StoreError;
 pub use open::StoreSettings;
 pub use read::{
-    Counts, Cursor, LogPage, LoggedEvent, NotACursor, NotificationFilter, NotificationPage, Page,
-    PlacedEvent, PlacedPage, Queued, RuleUse, Sizes, StoredItem, TableSize, TaskFilter,
-    TurnMessages,
+    AuditCount, AuditFilter, AuditPage, Counts, Cursor, LogPage, LoggedEvent, NotACursor,
+    NotificationFilter, NotificationPage, Page, PlacedAudit, PlacedEvent, PlacedPage, Queued,
+    RuleUse, Sizes, StoredItem, TableSize, TaskFilter, TurnMessages,
 };
 pub use store::{Health, Store};
 pub use sweep::{Retention, SweepReport};

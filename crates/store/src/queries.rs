@@ -6,10 +6,11 @@ use crate::{StoreError, conversations, read, secrets, sweep, write};
 
 /// All of them, with the tables of each module together.
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {
-    let lists: [&[&str]; 19] = [
+    let lists: [&[&str]; 21] = [
         write::tasks::SQL,
         write::log::SQL,
         write::asks::SQL,
+        write::audit::SQL,
         write::host_asks::SQL,
         write::turns::SQL,
         write::keys::SQL,
@@ -19,6 +20,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static str> {
         read::list::SQL,
         read::log::SQL,
         read::asks::SQL,
+        read::audit::SQL,
         read::host_asks::SQL,
         read::turns::SQL,
         read::keys::SQL,

@@ -1,6 +1,7 @@
 //! What can be asked of the store. Each question sees one moment, and none is held up by the writer.
 
 pub(crate) mod asks;
+pub(crate) mod audit;
 pub(crate) mod host_asks;
 pub(crate) mod keys;
 pub(crate) mod list;
@@ -10,6 +11,7 @@ pub(crate) mod rest;
 pub(crate) mod tasks;
 pub(crate) mod turns;
 
+pub use audit::{AuditCount, AuditFilter, AuditPage, PlacedAudit};
 pub use list::{Cursor, NotACursor, Page, TaskFilter};
 pub use log::{LogPage, LoggedEvent, PlacedEvent, PlacedPage};
 pub use notifications::{NotificationFilter, NotificationPage};

@@ -15,7 +15,7 @@ use ostler_model::{TaskId, TaskState};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
     /// How long after its end a task is kept, and how long uses of rules, decided questions of host
-    /// agents and what people were told are.
+    /// agents, what people were told and the audit log are.
     pub age_ms: Option<i64>,
     /// How large the database may be, without what is free in it.
     pub size_bytes: Option<u64>,
@@ -59,6 +59,9 @@ pub struct SweepReport {
     /// What people were told, and that is settled.
     #[serde(default)]
     pub notifications: u64,
+    /// Entries of the audit log.
+    #[serde(default)]
+    pub audit: u64,
     /// What was in use before and is now.
     pub bytes_before: u64,
     pub bytes_after: u64,
@@ -97,7 +100,14 @@ impl Step {
 impl SweepReport {
     pub(crate) fn add(&mut self, stepped: &Stepped) {
         let SweepReport {
-            too_old, too_many, too_large, rule_uses, host_asks, notifications, ..
+            too_old,
+            too_many,
+            too_large,
+            rule_uses,
+            host_asks,
+            notifications,
+            audit,
+            ..
         } = &stepped.report;
         if self.bytes_before == 0 {
             self.bytes_before = stepped.report.bytes_before;
@@ -108,6 +118,7 @@ impl SweepReport {
         self.rule_uses += rule_uses;
         self.host_asks += host_asks;
         self.notifications += notifications;
+        self.audit += audit;
         self.bytes_after = stepped.report.bytes_after;
     }
 
@@ -119,5 +130,6 @@ impl SweepReport {
             && self.rule_uses == 0
             && self.host_asks == 0
             && self.notifications == 0
+            && self.audit == 0
     }
 }

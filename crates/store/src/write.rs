@@ -1,6 +1,7 @@
 //! One batch inside a transaction.
 
 pub(crate) mod asks;
+pub(crate) mod audit;
 pub(crate) mod host_asks;
 pub(crate) mod keys;
 pub(crate) mod log;
@@ -113,6 +114,8 @@ impl<'c> Writer<'c> {
             Write::EndTold { task, started_by, ended_at } => {
                 self.note_end_told(task, started_by, *ended_at)?;
             }
+            Write::Audit(entry) => audit::add(self.connection, entry)?,
+            Write::AuditSeen { up_to } => audit::note_seen(self.connection, *up_to)?,
             Write::RemoveTask(task) => self.remove_task(task)?,
         }
         Ok(())

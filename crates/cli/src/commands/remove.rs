@@ -81,11 +81,19 @@ fn text(report: &SweepReport) -> String {
         (report.too_many.len(), "too many"),
         (report.too_large.len(), "to make room"),
     ];
-    let removed: Vec<String> = parts
+    let mut removed: Vec<String> = parts
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, why)| format!("{count} tasks removed ({why})"))
         .collect();
+    let others = [
+        (report.rule_uses, "uses of rules"),
+        (report.host_asks, "questions of agents"),
+        (report.notifications, "notifications"),
+        (report.audit, "entries of the audit log"),
+    ];
+    let others = others.iter().filter(|(count, _)| *count > 0);
+    removed.extend(others.map(|(count, what)| format!("{count} {what} removed")));
     let saved = report.bytes_before.saturating_sub(report.bytes_after) / 1024;
     format!("{}; {saved} KiB free", removed.join(", "))
 }

@@ -18,6 +18,7 @@ use clap::Args;
 use jiff::Timestamp;
 use ostler_codex::keeper::{self, Above};
 use ostler_config::settings::Server;
+use ostler_engine::AuditLog;
 use ostler_server::activation;
 use ostler_server::guard::{Guard, GuardSettings, Hosts, Unseen, guard_routes};
 use ostler_server::heart::{Heart, Pulse};
@@ -146,6 +147,8 @@ async fn serve(
     let look = look(&places.keepers());
     let settings = guard_settings(tcp.as_ref(), &config.config().server);
     let store = office.engine.store().clone();
+    let audit = AuditLog::open(store.clone());
+    hall.audits_to(audit.clone());
     let guard = Arc::new(Guard::open(settings, store, look.clone()).await?);
     let more = [task_routes(office.clone()), guard_routes(guard.clone(), hall.clone())];
     let router = routes(hall.clone(), more);
@@ -171,6 +174,7 @@ async fn serve(
     let watch = Watch { signals, supervisor, heart, hall, places, config, tasks: &tasks };
     let served = watch.over(serving).await;
     // Nobody asks for anything any more; what runs is written down.
+    audit.end().await;
     let ended = tasks.end().await;
     tracing::info!("the daemon has ended; keepers live on");
     // Only now may another one begin.

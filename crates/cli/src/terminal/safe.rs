@@ -25,6 +25,8 @@ fn is_hostile(character: char) -> bool {
         // Marks that change the direction or join what follows, and the invisible tag characters.
         '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
         '\u{feff}' | '\u{e0000}'..='\u{e007f}' => true,
+        // The Arabic letter mark, separators of lines and paragraphs, and annotations.
+        '\u{061c}' | '\u{180e}' | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}' => true,
         other => other.is_control(),
     }
 }
@@ -37,6 +39,7 @@ mod tests {
     fn what_a_terminal_would_obey_becomes_visible() {
         assert_eq!(safe("ls\u{1b}[2K\rrm -rf /"), "ls\\u{1b}[2K\\u{d}rm -rf /");
         assert_eq!(safe("a\u{202e}b\u{7}"), "a\\u{202e}b\\u{7}");
+        assert_eq!(safe("a\u{061c}b\u{2028}c"), "a\\u{61c}b\\u{2028}c");
         assert_eq!(safe("tab\tline\nhorse \u{1F40E} é"), "tab\tline\nhorse \u{1F40E} é");
     }
 }

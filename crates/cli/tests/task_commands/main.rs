@@ -8,6 +8,7 @@
 )]
 
 mod answering;
+mod audit;
 mod chores;
 mod edges;
 mod following;

@@ -15,7 +15,8 @@ fn tries_to_answer() -> Answer {
     let ostler = env!("CARGO_BIN_EXE_ostler");
     let line = format!(
         "while ! [ -e ask ]; do sleep 0.05; done; \
-         OSTLER_HOME=\"$(cat ostler-home)\" {ostler} answer \"$(cat ask)\" once > said 2>&1; echo $? > code; cat said code"
+         export OSTLER_HOME=\"$(cat ostler-home)\"; {ostler} answer \"$(cat ask)\" once > said 2>&1; code=$?; \
+         {ostler} audit > said-of-audit 2>&1; echo $? > code-of-audit; echo $code > code; cat said code"
     );
     command(&line)
 }
@@ -57,6 +58,8 @@ fn attempt(version: &str, sandbox: &[&str]) -> (World, String, String) {
     assert_eq!(agent.exit, 0, "{} {}", agent.out, agent.errors);
     let code = read_until_there(&world, "code", 1);
     assert_ne!(code.trim(), "0");
+    // Nor does it read what others were refused for.
+    assert_ne!(read_until_there(&world, "code-of-audit", 1).trim(), "0");
     let asks = world.json(&["asks"]);
     assert_eq!(asks["asks"][0]["ask"]["id"], *ask, "nobody has decided");
     assert_eq!(world.lines("ran.log"), 0);
@@ -77,6 +80,16 @@ fn a_command_without_a_sandbox_is_refused_and_the_log_says_so(
     assert!(why.starts_with("runs below "), "{why}");
     let said = fs::read_to_string(world.path("inn/said")).unwrap();
     assert!(said.contains("an agent may not answer"), "{said}");
+    let audit = fs::read_to_string(world.path("inn/said-of-audit")).unwrap();
+    assert!(audit.contains("an agent may not do this"), "{audit}");
+    let audit = world.json(&["audit", "--refusals"]);
+    let kinds: Vec<&Value> =
+        audit["entries"].as_array().unwrap().iter().map(|entry| &entry["kind"]).collect();
+    assert_eq!(kinds, ["agent_refused", "self_approval"]);
+    let entry = &audit["entries"][1];
+    assert_eq!((&entry["task"], &entry["ask"]), (&task.clone().into(), &ask.clone().into()));
+    assert!(entry["who"].as_str().unwrap().starts_with("an agent of "), "{entry}");
+    assert!(entry["why"].as_str().unwrap().starts_with("runs below "), "{entry}");
     let shown = world.run(&["logs", &task]);
     assert!(shown.out.contains("an agent tried to answer for a person and was refused"));
 }

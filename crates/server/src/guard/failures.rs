@@ -28,6 +28,14 @@ struct Tried {
 }
 
 impl Failures {
+    /// Whether this was tried in vain from there a moment ago.
+    pub(crate) fn knows(&self, from: IpAddr, tried: &Secret) -> bool {
+        let digest = tried.digest();
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = all.get(&from).filter(|tried| tried.since.elapsed() < WITHIN);
+        recent.is_some_and(|tried| tried.wrong.iter().any(|known| known.is(&digest)))
+    }
+
     /// Remembers what was tried in vain; how long to wait if that is one too many.
     pub(crate) fn note(&self, from: IpAddr, tried: &Secret) -> Option<Duration> {
         let digest = tried.digest();

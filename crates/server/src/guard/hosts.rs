@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, header};
 
+use ostler_model::AuditKind;
+
 use crate::problem::{Problem, Trouble};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -48,11 +50,11 @@ impl Hosts {
     /// Whether this request is meant for us, and comes from a page of ours or from no page.
     pub(crate) fn check(&self, parts: &Parts) -> Result<(), Problem> {
         let host = only(&parts.headers, &header::HOST)?;
-        let host = host.ok_or_else(|| refused("the request names no host"))?;
+        let host = host.ok_or_else(|| foreign_host("the request names no host"))?;
         let named = [Some(host.to_owned()), parts.uri.authority().map(|it| it.as_str().to_owned())];
         for name in named.into_iter().flatten() {
             if !self.names.contains(&name.to_ascii_lowercase()) {
-                return Err(refused(&format!("this daemon is not called {name:?}"))
+                return Err(foreign_host(&format!("this daemon is not called {name:?}"))
                     .hint("add the name to server.hosts if it is yours"));
             }
         }
@@ -99,7 +101,11 @@ fn only<'p>(headers: &'p HeaderMap, name: &HeaderName) -> Result<Option<&'p str>
 }
 
 fn refused(detail: &str) -> Problem {
-    Problem::new(Trouble::OriginRefused, detail)
+    Problem::new(Trouble::OriginRefused, detail).audited(AuditKind::OriginRefused)
+}
+
+fn foreign_host(detail: &str) -> Problem {
+    refused(detail).audited(AuditKind::HostRefused)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use jiff::Timestamp;
 use ostler_engine::{KeyRow, Store, StoreError, Write};
+use ostler_model::{AuditEntry, AuditKind};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
@@ -117,6 +118,7 @@ impl Keys {
         &self,
         wanted: Key,
         word: Option<Digest>,
+        entry: AuditEntry,
     ) -> Result<(Key, Secret), KeyError> {
         let prefix = if wanted.kind == KeyKind::Token { "ostler_" } else { "" };
         let secret = Secret::new(prefix)?;
@@ -124,9 +126,11 @@ impl Keys {
         // Enough of a hash of it to be a name, too little to be of use.
         let id = secret.derived("id").tell().chars().take(8).collect();
         let key = Key { id, ..wanted };
-        self.make_room(key.kind).await?;
+        self.make_room(key.kind, &entry).await?;
         let known = Known { digest, key: key.clone(), word, ended: CancellationToken::new() };
-        self.store.commit(Write::Key(row(&known)).into()).await?;
+        // Together: there is no key without its entry in the audit log.
+        let writes = vec![Write::Key(row(&known)), Write::Audit(Box::new(of_key(entry, &key)))];
+        self.store.commit(writes.into()).await?;
         self.known().insert(key.id.clone(), known);
         Ok((key, secret))
     }
@@ -175,23 +179,26 @@ impl Keys {
     }
 
     /// It counts no more from the moment that this returns.
-    pub(crate) async fn remove(&self, id: &str) -> Result<Key, KeyError> {
+    pub(crate) async fn remove(&self, id: &str, entry: AuditEntry) -> Result<Key, KeyError> {
         let found = self.known().get(id).cloned();
         let Known { key, ended, .. } = found.ok_or_else(|| KeyError::None(id.to_owned()))?;
-        self.store.commit(Write::KeyGone { id: id.to_owned() }.into()).await?;
+        let gone = Write::KeyGone { id: id.to_owned() };
+        let writes = vec![gone, Write::Audit(Box::new(of_key(entry, &key)))];
+        self.store.commit(writes.into()).await?;
         self.known().remove(id);
         ended.cancel();
         Ok(key)
     }
 
-    async fn make_room(&self, kind: KeyKind) -> Result<(), KeyError> {
+    async fn make_room(&self, kind: KeyKind, entry: &AuditEntry) -> Result<(), KeyError> {
         let keys = self.list(kind);
         match kind {
             KeyKind::Token if keys.len() >= TOKENS => Err(KeyError::TooMany),
             KeyKind::Login if keys.len() >= LOGINS => {
                 let used = |key: &Key| key.last_used_at.unwrap_or(key.created_at);
                 if let Some(oldest) = keys.iter().min_by_key(|key| used(key)) {
-                    self.remove(&oldest.id).await?;
+                    let entry = AuditEntry { kind: AuditKind::KeyRemoved, ..entry.clone() };
+                    self.remove(&oldest.id, entry).await?;
                 }
                 Ok(())
             }
@@ -209,6 +216,18 @@ fn row(known: &Known) -> KeyRow {
     let id = key.id.clone();
     let json = serde_json::to_string(&Stored { key, word }).unwrap_or_default();
     KeyRow { id, digest: digest.as_str().to_owned(), json }
+}
+
+/// With what the key is, which is no secret.
+fn of_key(entry: AuditEntry, key: &Key) -> AuditEntry {
+    let kind = match key.kind {
+        KeyKind::Token => "token",
+        KeyKind::Login => "login",
+    };
+    let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.name()).collect();
+    let what = format!("{kind} {} ({}) may {}", key.name, key.id, scopes.join(", "));
+    let AuditEntry { kind, at, who, place, .. } = entry;
+    AuditEntry::new(kind, at, &who, &place, &what)
 }
 
 pub(crate) fn now() -> i64 {

@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
+use ostler_model::AuditKind;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -86,14 +87,18 @@ impl Rights {
 fn check(need: Need, key: &Key) -> Result<(), Problem> {
     if need == Need::House {
         let detail = "this is done on the daemon's own socket only";
-        return Err(Problem::new(Trouble::ScopeMissing, detail).hint("use the command line"));
+        return Err(Problem::new(Trouble::ScopeMissing, detail)
+            .hint("use the command line")
+            .audited(AuditKind::ScopeRefused));
     }
     match need.scope() {
         Some(scope) if !key.scopes.contains(&scope) => {
             let detail = format!("this needs the scope {}", scope.name());
             let hint =
                 format!("`ostler token new --scope {}` makes a token that has it", scope.name());
-            Err(Problem::new(Trouble::ScopeMissing, detail).hint(hint))
+            Err(Problem::new(Trouble::ScopeMissing, detail)
+                .hint(hint)
+                .audited(AuditKind::ScopeRefused))
         }
         _ => Ok(()),
     }

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ostler_model::{AuditEntry, AuditKind};
 use serde::{Deserialize, Serialize};
 
 use super::codes::LIVES;
@@ -14,6 +15,7 @@ use super::keys::{KeyError, LOGIN_LIVES_MS, now};
 use super::secret::Secret;
 use super::visitor::Seen;
 use super::{Entry, Guard, Key, KeyKind, Need, Rights, Scope, Unseen, cookie_name, with_sight};
+use crate::audit::Auditor;
 use crate::given::Nothing;
 use crate::problem::{Problem, Trouble};
 use crate::table::Routes;
@@ -126,6 +128,7 @@ async fn log_in(
     State(gate): State<Gate>,
     mut caller: Caller,
     rights: Rights,
+    auditor: Auditor,
     Given(request): Given<LoginRequest>,
 ) -> Result<Response, Problem> {
     let entry = match &rights {
@@ -158,7 +161,8 @@ async fn log_in(
         last_used_at: None,
     };
     let word = Secret::new("").map_err(KeyError::Random)?;
-    let (_, secret) = guard.keys.make(wanted, Some(word.digest())).await?;
+    let audit = AuditEntry { who: wanted.name.clone(), ..auditor.entry(AuditKind::LoggedIn) };
+    let (_, secret) = guard.keys.make(wanted, Some(word.digest()), audit).await?;
     let mut response = Json(LoggedIn { csrf: word.tell().to_owned() }).into_response();
     set_cookie(&mut response, secret.tell(), LOGIN_LIVES_MS / 1000, entry)?;
     Ok(response)
@@ -184,13 +188,14 @@ fn login_scopes(
 async fn log_out(
     State(gate): State<Gate>,
     rights: Rights,
+    auditor: Auditor,
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Response, Problem> {
     let mut response = Json(serde_json::json!({})).into_response();
     if let Rights::Key { key, entry, .. } = rights
         && key.kind == KeyKind::Login
     {
-        gate.guard.keys.remove(&key.id).await?;
+        gate.guard.keys.remove(&key.id, auditor.entry(AuditKind::KeyRemoved)).await?;
         set_cookie(&mut response, "", 0, &entry)?;
     }
     Ok(response)
@@ -217,6 +222,7 @@ async fn add(
     State(gate): State<Gate>,
     caller: Caller,
     rights: Rights,
+    auditor: Auditor,
     Given(wanted): Given<NewToken>,
 ) -> Result<Response, Problem> {
     caller.must_be_person("make a token")?;
@@ -242,7 +248,7 @@ async fn add(
         && let Some(missing) = scopes.difference(&key.scopes).next()
     {
         let detail = format!("nobody gives away what he has not: {}", missing.name());
-        return Err(Problem::new(Trouble::ScopeMissing, detail));
+        return Err(Problem::new(Trouble::ScopeMissing, detail).audited(AuditKind::ScopeRefused));
     }
     let wanted = Key {
         id: String::new(),
@@ -254,7 +260,8 @@ async fn add(
         expires_at: wanted.expires_at,
         last_used_at: None,
     };
-    let (key, secret) = gate.guard.keys.make(wanted, None).await?;
+    let entry = auditor.entry(AuditKind::TokenMade);
+    let (key, secret) = gate.guard.keys.make(wanted, None, entry).await?;
     let Key { id, name, scopes, created_at, expires_at, .. } = key;
     let token = secret.tell().to_owned();
     let made = TokenMade { id, name, scopes, created_at, expires_at, token };
@@ -264,10 +271,11 @@ async fn add(
 async fn remove(
     State(gate): State<Gate>,
     caller: Caller,
+    auditor: Auditor,
     Path(token): Path<String>,
 ) -> Result<Json<Key>, Problem> {
     caller.must_be_person("remove a token or a login")?;
-    Ok(Json(gate.guard.keys.remove(&token).await?))
+    Ok(Json(gate.guard.keys.remove(&token, auditor.entry(AuditKind::KeyRemoved)).await?))
 }
 
 /// It has no domain, so it goes back to this very host; scripts cannot read it, and no other site's page can send it.

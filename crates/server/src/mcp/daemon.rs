@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use super::via::{MCP_CLIENT_HEADER, plain};
 use crate::Caller;
+use crate::audit::Auditor;
 use crate::given::BodyDeadline;
 use crate::guard::Rights;
 use crate::problem::{Problem, Trouble};
@@ -52,6 +53,7 @@ pub(crate) struct Inside {
     pub(crate) rights: Rights,
     pub(crate) deadline: BodyDeadline,
     pub(crate) work: Work,
+    pub(crate) auditor: Auditor,
 }
 
 impl Inside {
@@ -73,10 +75,13 @@ impl Inside {
         request.extensions_mut().insert(self.rights.clone());
         request.extensions_mut().insert(self.deadline);
         request.extensions_mut().insert(self.work.clone());
-        let response = match self.router.clone().call(request).await {
+        let auditor = self.auditor.for_client(&self.caller, &errand.client, &request);
+        request.extensions_mut().insert(auditor.clone());
+        let mut response = match self.router.clone().call(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         };
+        auditor.note_refusal(&mut response).await;
         let (status, body) = (response.status(), response.into_body());
         match status.is_success() {
             true => Ok(body),

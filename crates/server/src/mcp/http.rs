@@ -15,6 +15,7 @@ use super::bridge::{self, Bridge};
 use super::daemon::Inside;
 use super::handler::Handler;
 use crate::Caller;
+use crate::audit::Auditor;
 use crate::given::{BodyDeadline, read_whole};
 use crate::guard::{KeyKind, Need, Rights};
 use crate::problem::{Problem, Trouble, only_problems};
@@ -31,6 +32,7 @@ async fn answer(
     State(office): State<Arc<Office>>,
     caller: Caller,
     rights: Rights,
+    auditor: Auditor,
     request: Request,
 ) -> Result<Response, Problem> {
     if matches!(&rights, Rights::Key { key, .. } if key.kind != KeyKind::Token) {
@@ -46,7 +48,7 @@ async fn answer(
     let router = task_table().with_state(office.clone()).into_router();
     let router = router.layer(map_response(only_problems));
     let work = parts.extensions.get::<Work>().cloned().unwrap_or_default();
-    let inside = Arc::new(Inside { router, caller, rights, deadline, work });
+    let inside = Arc::new(Inside { router, caller, rights, deadline, work, auditor });
     let bridge = Arc::new(Bridge { daemon: inside, cwd: None });
     let handler = Handler {
         table: Arc::new(bridge::table(&bridge, &office.hall.version)),

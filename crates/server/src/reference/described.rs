@@ -76,6 +76,16 @@ const NOTIFICATIONS: Query = &[
     ("before", "place", "the `next` of the page before"),
     ("limit", "count", "at most 500; 50 without it"),
 ];
+const AUDIT: Query = &[
+    ("kind", "audit", "only entries of this kind"),
+    ("refusals", "boolean", "only those that refuse"),
+    ("task", "id", "only those of this task"),
+    ("who", "string", "a part of who it was"),
+    ("since", "place", "only from then on, in Unix milliseconds"),
+    ("before", "place", "the `next` of the page before"),
+    ("after", "place", "the oldest first, those after this number; the `next` of the page before"),
+    ("limit", "count", "at most 500; 50 without it"),
+];
 const NAME: Query = &[("name!", "name", "what the file is called")];
 
 const OK: &[u16] = &[200];
@@ -342,6 +352,20 @@ const ALL: &[(&str, &str, Described)] = &[
         "POST",
         "/v1/notifications/{notification}/replay",
         post("Send it again, under the same name", "Empty", "Notification", ACCEPTED),
+    ),
+    (
+        "GET",
+        "/v1/audit",
+        asked(
+            "Who was refused what, and who decided what; the newest first",
+            AUDIT,
+            Answer::Json("AuditList"),
+        ),
+    ),
+    (
+        "POST",
+        "/v1/audit/read",
+        post("Say that somebody has looked at the audit log", "AuditRead", "AuditRead", OK),
     ),
     ("GET", "/v1/rules", get("The rules that decide without a person", Answer::Json("RuleList"))),
     (

@@ -1,7 +1,7 @@
 //! What stands in the path, the query and the head of a request.
 
-use ostler_model::TaskState;
 use ostler_model::notification::State;
+use ostler_model::{AuditKind, TaskState};
 use serde_json::{Value, json};
 
 use super::described::Described;
@@ -35,6 +35,9 @@ pub(super) fn parameters(row: &Row, about: &Described) -> Value {
             "id" => json!({ "type": "string", "pattern": "^[A-Za-z0-9-]*$" }),
             "delivery" => {
                 json!({ "type": "string", "enum": State::ALL.map(State::name) })
+            }
+            "audit" => {
+                json!({ "type": "string", "enum": AuditKind::ALL.map(AuditKind::name) })
             }
             "turns" => json!({ "type": "string", "enum": ["last", "all"] }),
             "name" => json!({ "type": "string", "pattern": FILE_NAME }),

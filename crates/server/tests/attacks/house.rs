@@ -10,7 +10,8 @@ use std::time::Duration;
 use axum::Json;
 use futures_util::stream;
 use jiff::Timestamp;
-use ostler_engine::{Store, StoreSettings};
+use ostler_engine::{AuditFilter, AuditLog, Store, StoreSettings};
+use ostler_model::{AuditEntry, AuditKind};
 use ostler_server::client::{Client, ClientSettings, Versions};
 use ostler_server::guard::{
     Guard, GuardSettings, Hosts, LoginCode, Need, NewToken, Scope, TokenMade, guard_routes,
@@ -54,6 +55,7 @@ pub(crate) struct House {
     pub(crate) slow: Arc<Slow>,
     hall: Arc<Hall>,
     store: Store,
+    pub(crate) audit: Arc<AuditLog>,
     serving: JoinHandle<()>,
 }
 
@@ -91,6 +93,8 @@ impl House {
             GuardSettings { hosts: Hosts::of(address, tls, &[]), ..GuardSettings::default() };
         let guard = Arc::new(Guard::open(settings, store.clone(), inside.street).await.unwrap());
         let hall = Arc::new(Hall::new("1.2.3", std::process::id(), started_at, 7));
+        let audit = AuditLog::open(store.clone());
+        hall.audits_to(audit.clone());
         hall.listens_on(Listens { address, tls });
         let slow = Arc::new(Slow {
             begun: Semaphore::new(0),
@@ -109,7 +113,7 @@ impl House {
                 drop(lock);
             })
         };
-        Self { folder, address, slow, hall, store, serving }
+        Self { folder, address, slow, hall, store, audit, serving }
     }
 
     pub(crate) fn host(&self) -> String {
@@ -163,6 +167,20 @@ impl House {
         (value.to_owned(), answer.json()["csrf"].as_str().unwrap().to_owned())
     }
 
+    /// The audit log without what only was let in, the oldest first.
+    pub(crate) async fn refusals(&self) -> Vec<AuditEntry> {
+        let filter = AuditFilter { only_refusals: true, ..AuditFilter::default() };
+        let mut found = self.store.audit(&filter, None, 500).await.unwrap().entries;
+        found.reverse();
+        found.into_iter().map(|placed| placed.entry).collect()
+    }
+
+    pub(crate) async fn entries(&self, kind: AuditKind) -> Vec<AuditEntry> {
+        let filter = AuditFilter { kind: Some(kind), ..AuditFilter::default() };
+        let found = self.store.audit(&filter, None, 500).await.unwrap().entries;
+        found.into_iter().map(|placed| placed.entry).collect()
+    }
+
     /// A request as a program makes it.
     pub(crate) async fn ask(
         &self,
@@ -181,6 +199,11 @@ impl House {
     /// Exactly these bytes.
     pub(crate) async fn raw(&self, text: &str) -> Answer {
         self.begin(text).await.answer().await
+    }
+
+    /// All that is said to these bytes until the other end hangs up.
+    pub(crate) async fn raw_to_end(&self, text: &str) -> String {
+        self.begin(text).await.read_to_end().await
     }
 
     pub(crate) async fn begin(&self, text: &str) -> Talk<TcpStream> {
@@ -202,6 +225,7 @@ impl House {
     pub(crate) async fn close_and_keep(self, mode: StopMode) -> TempDir {
         self.hall.close(mode, "the test is over");
         timeout(PATIENCE, self.serving).await.unwrap().unwrap();
+        self.audit.end().await;
         self.store.close().await;
         self.folder
     }

@@ -18,6 +18,7 @@
 //! | slowloris, half a TLS greeting, too many connections | `slow.rs` |
 //! | oversized bodies, bodies that are no object, header injection | `bodies.rs` |
 //! | paths that lead out, links, links that change meanwhile, pipes | `src/files/folder.rs`, `tests/api/files.rs` of the workspace |
+//! | any of these, over and over, unseen | `audit.rs` |
 //! | names of files that end a header, pages among files | `src/files/name.rs`, `tests/api/files.rs` of the workspace |
 //! | scripts in whatever Codex, a model or a user writes | `web/tests/text.test.mjs` of the workspace, in a browser |
 //! | viewers that do not read | `tests/api/streams.rs`, `tests/api/wire.rs` of the workspace |
@@ -32,6 +33,7 @@
 )]
 
 mod again;
+mod audit;
 mod bodies;
 mod house;
 mod slow;

@@ -6,7 +6,8 @@ use crate::StoreSettings;
 use crate::open::open_writer;
 
 /// Tables that do not grow with the work done, or of which one row is read.
-const SMALL: [&str; 5] = ["store", "task_counts", "app_servers", "leftovers", "keys"];
+const SMALL: [&str; 6] =
+    ["store", "task_counts", "app_servers", "leftovers", "keys", "audit_counts"];
 
 /// 5,000 tasks in ten states, of a few people and folders, with ten rows in each table that a task has rows in.
 const FILL: &str = "
@@ -37,6 +38,7 @@ const FILL: &str = "
     INSERT INTO rules SELECT n, CASE WHEN n % 2 = 0 THEN n END, '{}' FROM numbers WHERE n <= 500;
     INSERT INTO rule_uses (rule, ask, task, at) SELECT n % 500, n, n, n FROM numbers;
     INSERT INTO app_servers SELECT n, '{}' FROM numbers WHERE n <= 5;
+    INSERT INTO audit (at, kind, is_refusal, task, body) SELECT n, 'kind ' || (n % 10), n % 3 = 0, CASE WHEN n % 2 = 0 THEN n / 10 END, '{}' FROM numbers;
     INSERT INTO home_pins SELECT n, 'v' FROM numbers WHERE n <= 5;
 ";
 

@@ -17,6 +17,7 @@ pub(crate) const SQL: &[&str] = &[
     USES,
     HOST_ASKS,
     NOTIFICATIONS,
+    AUDIT,
     LEFT,
     LEFT_ITEMS,
     LEFT_MESSAGES,
@@ -50,6 +51,8 @@ const HOST_ASKS: &str = "DELETE FROM host_asks WHERE place IN \
      ORDER BY opened_at LIMIT ?2)";
 const NOTIFICATIONS: &str = "DELETE FROM notifications WHERE place IN \
      (SELECT place FROM notifications WHERE due_at IS NULL AND at < ?1 ORDER BY at LIMIT ?2)";
+const AUDIT: &str = "DELETE FROM audit WHERE place IN \
+     (SELECT place FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)";
 const LEFT: &str = "SELECT task FROM leftovers ORDER BY task LIMIT 1";
 const LEFT_ITEMS: &str = "DELETE FROM items WHERE place IN \
      (SELECT place FROM items WHERE task = ?1 ORDER BY place LIMIT ?2)";
@@ -173,7 +176,9 @@ impl Piece<'_, '_> {
         self.stepped.report.host_asks += asks.cast_unsigned();
         let told = execute(self.writer.connection, NOTIFICATIONS, (before, MOST_ROWS))?;
         self.stepped.report.notifications += told.cast_unsigned();
-        Ok(removed + asks + told)
+        let audit = execute(self.writer.connection, AUDIT, (before, MOST_ROWS))?;
+        self.stepped.report.audit += audit.cast_unsigned();
+        Ok(removed + asks + told + audit)
     }
 
     fn remove_large(&mut self) -> Result<usize, StoreError> {

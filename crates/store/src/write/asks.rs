@@ -1,10 +1,10 @@
 //! Asks, decisions, intents.
 
 use ostler_model::task::{AskRecord, AskState, DecisionRecord, Intent, Wish};
-use ostler_model::{AskId, Decision, QuestionId};
+use ostler_model::{AskId, AuditEntry, Decision, QuestionId};
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use super::{Stop, Writer};
+use super::{Stop, Writer, audit};
 use crate::StoreError;
 use crate::job::text;
 use crate::queries::prepare;
@@ -51,6 +51,9 @@ impl Writer<'_> {
             let is_owed = ask.state != AskState::Closed && record.decision != real;
             secret = is_owed.then(|| text(&real, "decision")).transpose()?;
         }
+        if ask.decision.is_some() && !self.is_decided(&ask.id)? {
+            self.audit_decision(ask)?;
+        }
         let clears = ask.state == AskState::Closed && asks_for_any(&ask.content);
         let connection = self.connection;
         let put = || -> Result<usize, StoreError> {
@@ -69,6 +72,18 @@ impl Writer<'_> {
             return Err(StoreError::AskIdTaken(ask.id.clone()));
         }
         Ok(())
+    }
+
+    fn is_decided(&self, ask: &AskId) -> Result<bool, StoreError> {
+        Ok(find(self.connection, ask)?.is_some_and(|known| known.decision.is_some()))
+    }
+
+    /// In the transaction of the decision itself: none is there without its entry.
+    pub(super) fn audit_decision(&self, ask: &AskRecord) -> Result<(), StoreError> {
+        match AuditEntry::of_decision(ask) {
+            Some(entry) => audit::add(self.connection, &entry),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn decide(

@@ -42,7 +42,7 @@ impl Writer<'_> {
         })?;
         match added {
             0 => Err(StoreError::AskIdTaken(ask.id.clone()).into()),
-            _ => Ok(()),
+            _ => Ok(self.audit_decision(ask)?),
         }
     }
 
@@ -50,6 +50,7 @@ impl Writer<'_> {
         let mut row = self.undecided_host_ask(ask)?;
         row.ask.state = AskState::Decided;
         row.ask.decision = Some(decision.clone());
+        self.audit_decision(&row.ask)?;
         Ok(self.put_host_ask(&row)?)
     }
 

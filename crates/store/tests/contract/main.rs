@@ -7,6 +7,7 @@
 )]
 
 mod asks;
+mod audit;
 mod layouts;
 mod log;
 mod notifications;

@@ -8,6 +8,7 @@ import type {
   AnswerRequest,
   AppServer,
   AskRecord,
+  AuditList,
   Defaults,
   Id,
   IfBusy,
@@ -165,6 +166,10 @@ export async function file(address: string): Promise<Blob> {
 export const notifications = (wanted: { unread?: boolean; before?: number | null; limit?: number }) =>
   get<NotificationList>(`/v1/notifications${query({ ...wanted, unread: wanted.unread === true ? 'true' : null })}`);
 export const readNotifications = (up_to: number) => post('/v1/notifications/read', { up_to });
+
+export const audit = (wanted: { refusals?: boolean; before?: number | null; limit?: number }) =>
+  get<AuditList>(`/v1/audit${query({ ...wanted, refusals: wanted.refusals === true ? 'true' : null })}`);
+export const readAudit = (up_to: number) => post('/v1/audit/read', { up_to });
 
 /** Tokens, and the browsers that are logged in. */
 export const keys = () => get<Keys>('/v1/tokens');

@@ -13,6 +13,7 @@ export type Route =
   | { screen: 'search'; words: string; state: string }
   | { screen: 'settings' }
   | { screen: 'notices' }
+  | { screen: 'audit' }
   | { screen: 'task'; id: Id; tab: TaskTab };
 
 export function readRoute(fragment: string): Route {
@@ -28,6 +29,8 @@ export function readRoute(fragment: string): Route {
       return { screen: 'settings' };
     case 'notifications':
       return { screen: 'notices' };
+    case 'audit':
+      return { screen: 'audit' };
     case 'tasks': {
       const id = parts[1];
       const tab = TASK_TABS.find((known) => known === parts[2]) ?? 'conversation';

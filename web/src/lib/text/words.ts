@@ -350,3 +350,23 @@ export function deliveryWords(one: Notification): string {
       return 'told to nobody: the task names no target';
   }
 }
+
+/** Kinds of entries of the audit log. */
+export const AUDIT_NAMES: Record<string, string> = {
+  decision: 'decided',
+  token_made: 'token made',
+  key_removed: 'token or login removed',
+  logged_in: 'logged in',
+  self_approval: 'tried to answer its own question',
+  agent_refused: 'agent refused',
+  scope_refused: 'not allowed',
+  key_refused: 'wrong token or code',
+  guessing: 'guesses tokens or codes',
+  host_refused: 'asked for another name',
+  origin_refused: 'page of another site',
+  csrf_refused: 'without the word of this page',
+  stranger_refused: 'another user',
+  malformed: 'ambiguous request',
+};
+
+export const isRefusal = (kind: string): boolean => !['decision', 'token_made', 'key_removed', 'logged_in'].includes(kind);

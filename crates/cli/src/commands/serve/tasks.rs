@@ -141,6 +141,7 @@ fn tell(report: &SweepReport) {
         rule_uses = report.rule_uses,
         host_asks = report.host_asks,
         notifications = report.notifications,
+        audit = report.audit,
         bytes_before = report.bytes_before,
         bytes_after = report.bytes_after,
         "retention has removed tasks that are over"

@@ -130,6 +130,28 @@ export interface Notification {
   is_unread?: boolean;
 }
 
+/** An entry of the audit log. */
+export interface AuditEntry {
+  number: number;
+  kind: string;
+  at: number;
+  who: string;
+  place: string;
+  what: string;
+  why?: string;
+  task?: Id;
+  ask?: Id;
+  suppressed?: number;
+}
+
+export interface AuditList {
+  entries: AuditEntry[];
+  unseen: number;
+  newest: number;
+  suppressed: number;
+  next: number | null;
+}
+
 export interface NotificationList {
   notifications: Notification[];
   unread: number;
