@@ -111,6 +111,10 @@ fn whoever_is_nobody_or_comes_from_elsewhere_is_refused() {
         assert_eq!(said.problem(), (403, "origin-refused".to_owned()), "{host} {head}");
         assert!(!said.head.contains("access-control-allow-origin"));
     }
+    for twice in ["host: 127.0.0.1\r\n", &bearer] {
+        let said = list(&own, &format!("{bearer}{twice}"));
+        assert_eq!(said.problem(), (400, "bad-request".to_owned()), "{twice}");
+    }
     // A page of our own has a login, which is a person's: programs have tokens.
     let page = format!("origin: http://{own}\r\n{bearer}");
     assert_eq!(list(&own, &page).status, 200);

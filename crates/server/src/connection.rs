@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::request::Parts;
 use axum::http::{Method, Request};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -17,6 +18,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use ostler_model::AuditKind;
 use rustix::process::geteuid;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
@@ -31,9 +33,11 @@ use crate::door::Limits;
 use crate::given::{BodyDeadline, too_large};
 use crate::guard::{Entry, Guard, Rights, Visitor, refuse_browsers, secure};
 use crate::hall::Hall;
+use crate::head::HeadFault;
 use crate::mcp::named_in;
 use crate::peer::Peer;
 use crate::problem::{Problem, Trouble};
+use crate::strict::{MALFORMED, Strict};
 use crate::to_the_end::Work;
 
 /// The largest head of a request: a path, a few headers. Hyper takes no less than this.
@@ -130,7 +134,7 @@ async fn talk(
         .timer(TokioTimer::new())
         .header_read_timeout(reception.limits.head_deadline)
         .max_buf_size(HEAD_LIMIT_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Strict::new(stream, HEAD_LIMIT_BYTES)), service);
     let mut connection = pin!(connection);
     let mut is_closing = false;
     loop {
@@ -203,6 +207,7 @@ async fn admit(
     auditor: &Auditor,
 ) -> Result<Response, Problem> {
     let (mut parts, body) = request.into_parts();
+    refuse_malformed(&parts)?;
     let (caller, rights) = match threshold {
         Threshold::House(caller) => {
             refuse_browsers(&parts.headers)?;
@@ -219,6 +224,20 @@ async fn admit(
     parts.extensions.insert(rights);
     parts.extensions.insert(work.clone());
     Ok(route(reception, Request::from_parts(parts, body)).await)
+}
+
+/// What stands for a request that could be read in two ways, and a path that no file and no name can have.
+fn refuse_malformed(parts: &Parts) -> Result<(), Problem> {
+    let refused =
+        |detail: &str| Err(Problem::new(Trouble::BadRequest, detail).audited(AuditKind::Malformed));
+    if let Some(fault) = parts.headers.get(MALFORMED) {
+        let fault = fault.to_str().ok().and_then(HeadFault::from_name);
+        return refused(fault.map_or("the head makes no sense", HeadFault::detail));
+    }
+    if parts.uri.path().contains("%00") {
+        return refused("there is a NUL in the path");
+    }
+    Ok(())
 }
 
 /// Every answer says which ostler gives it.
