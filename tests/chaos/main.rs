@@ -1,6 +1,11 @@
 //! Real daemons that are killed, or whose disk is full. Nothing may be lost, nothing done twice, nothing left behind.
 //! `scripts/chaos` runs a longer storm by hand.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -12,6 +17,7 @@ mod daemon;
 mod fault;
 mod full_disk;
 mod killer;
+mod leaving;
 mod people;
 mod random;
 mod role;

@@ -63,6 +63,8 @@ pub(super) struct Actor {
     pub(super) renamed: HashMap<ThreadId, ThreadId>,
     /// Threads of which Codex has been asked whose they are.
     pub(super) asked_about: HashSet<ThreadId>,
+    /// Threads that Codex tells us of and nobody here wants to hear of.
+    pub(super) disowned: HashSet<ThreadId>,
     started: Instant,
 }
 
@@ -128,6 +130,7 @@ impl Actor {
             piece: None,
             renamed: HashMap::new(),
             asked_about: HashSet::new(),
+            disowned: HashSet::new(),
             started: Instant::now(),
         }
     }
@@ -283,6 +286,7 @@ impl Actor {
             return drop(adopted.send(Adopted::Twice));
         }
         self.threads.insert(thread.clone(), entry);
+        self.disowned.remove(&thread);
         drop(adopted.send(Adopted::Now));
         if let Arrival::Rejoined(rejoined) = arrival {
             return self.rejoined(epoch, &version, *rejoined);

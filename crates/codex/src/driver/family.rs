@@ -36,6 +36,10 @@ fn asking_again() -> ExponentialBuilder {
 impl Actor {
     /// An event of a thread that nobody opened here.
     pub(super) fn hear_unknown(&mut self, thread: ThreadId, event: Event) {
+        let is_ask = matches!(event, Event::Request { .. });
+        if self.disowned.contains(&thread) && !is_ask && !self.is_opening() {
+            return;
+        }
         self.keep_early(thread.clone(), event);
         if self.asked_about.insert(thread.clone()) {
             self.read_parent(thread);
@@ -78,18 +82,28 @@ impl Actor {
         self.ask_again_below(thread);
     }
 
-    /// A thread that is nobody's here, left behind by an opening that was given up: its asks must not wait for ever.
+    /// Whether somebody is about to open a thread, which may be one that we do not know.
+    fn is_opening(&self) -> bool {
+        Arc::strong_count(&self.opening) > 1
+    }
+
+    /// A thread that is nobody's here, left behind by an opening that was given up, perhaps because our process ends. What
+    /// it asks is not for us to refuse: to Codex that is the answer, and the next one who opens the thread is never asked.
     fn disown(&mut self, thread: &ThreadId) {
-        if Arc::strong_count(&self.opening) > 1 {
+        if self.is_opening() {
             // It may be the one that is being opened; its next event brings us here again.
             self.asked_about.remove(thread);
             return;
         }
+        self.disowned.insert(thread.clone());
         for event in self.take_early(thread) {
-            if let Event::Request { id, call } = event {
-                let text = format!("a thread that nobody opened here asked for {}", call.method);
+            if let Event::Request { call, .. } = &event {
+                let text = format!(
+                    "a thread that nobody opened here asked for {}; the question waits until it is opened",
+                    call.method
+                );
                 self.tell_all(&Told::Notice(Notice::Odd { text }));
-                self.refuse_unknown(id, call.method.to_string());
+                self.keep_early(thread.clone(), event);
             }
         }
     }
@@ -180,9 +194,18 @@ impl Actor {
     }
 
     /// `done` is let go when Codex has turned away as well: until then an opening could be undone.
+    ///
+    /// Where something runs or waits Codex is told nothing, as if we had been killed: it keeps its questions for the next one
+    /// who opens the thread.
     pub(super) fn forget(&mut self, thread: &ThreadId, done: oneshot::Sender<()>) {
         let family = self.family_of(thread);
-        self.unsubscribe(thread, done);
+        let is_at_work = |entry: &Entry| entry.machine.is_busy() || !entry.asks.is_empty();
+        let mut entries = family.iter().filter_map(|member| self.threads.get(member));
+        if entries.any(is_at_work) {
+            self.disowned.extend(family.iter().cloned());
+        } else {
+            self.unsubscribe(thread, done);
+        }
         for member in &family {
             if let Some(mut entry) = self.threads.remove(member) {
                 entry.asks.values_mut().for_each(PendingAsk::dismiss);

@@ -180,6 +180,7 @@ impl Actor {
         }
         self.link = Link::Down;
         self.asked_about.clear();
+        self.disowned.clear();
         // Their request ids mean nothing on the next connection, on which Codex asks again.
         self.early.clear();
         let threads: Vec<ThreadId> = self.threads.keys().cloned().collect();
