@@ -21,6 +21,7 @@ mod leaving;
 mod people;
 mod random;
 mod role;
+mod runtime_folder;
 mod submit;
 
 use std::time::Duration;

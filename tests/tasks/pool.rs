@@ -385,3 +385,33 @@ async fn a_home_that_nobody_named_is_known_by_what_codex_says() {
     assert!(shop.engine.store().home_pin(&home).await.unwrap().is_some());
     shop.close().await.unwrap();
 }
+
+/// Nobody sees the end of an app-server whose keeper is dead, so nothing new begins there.
+#[rstest]
+#[tokio::test]
+async fn an_app_server_without_its_keeper_takes_no_further_thread(
+    #[values("0.142.5", "0.166.0")] version: &str,
+) {
+    let stage = two(version);
+    let shop = Workshop::open_with(&stage, |settings| settings.idle_thread = Duration::ZERO).await;
+    let shop = shop.unwrap();
+    let first = shop.start_with(&stage, FIRST, untrusted).await.unwrap();
+    let ask = shop.ask(&first).await.unwrap();
+    let old = shop.task(&first).await.unwrap().keeper.unwrap();
+    let codex = codex_pid(&stage, &old);
+    let record = keeper::find(&stage.start_keeper().unwrap().root, &old).unwrap().record.unwrap();
+    let process = record.keeper.unwrap();
+    signal(process.pid, Signal::KILL);
+    until("the keeper is dead", async || !process.is_alive()).await;
+
+    let second = shop.start(&stage, SECOND).await.unwrap();
+    let watered = shop.until(&second, TaskState::Completed).await.unwrap();
+    assert_ne!(watered.keeper, Some(old.clone()));
+    // What runs there ends as if nothing had happened.
+    shop.answer(&ask, Decision::Once).await.unwrap();
+    let fed = shop.until(&first, TaskState::Completed).await.unwrap();
+    assert_eq!((fed.keeper, stage.lines("ran.log")), (Some(old), vec!["ran".to_owned()]));
+    let is_gone = async || !Path::new(&format!("/proc/{codex}")).exists();
+    until("the old app-server is ended", is_gone).await;
+    shop.close().await.unwrap();
+}

@@ -225,7 +225,9 @@ impl Pool {
                 && server.seats() < self.settings().threads_per_server
         };
         // The fullest one that has room, so that the others can become idle.
-        let server = state.servers.iter().filter(fits).max_by_key(|server| server.seats())?;
+        let mut fitting: Vec<&Arc<Server>> = state.servers.iter().filter(fits).collect();
+        fitting.sort_by_key(|server| std::cmp::Reverse(server.seats()));
+        let server = fitting.into_iter().find(|server| !self.retire_without_keeper(server))?;
         Some(Seat::take(server.clone(), self.wants_look.clone()))
     }
 

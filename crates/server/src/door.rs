@@ -1,6 +1,7 @@
 //! The listening socket, and the loop that lets callers in.
 
 mod socket;
+mod watch;
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,6 +29,7 @@ use crate::lock::DaemonLock;
 use crate::problem::{Problem, Trouble};
 use crate::tcp::TcpDoor;
 use socket::SocketFile;
+use watch::SocketWatch;
 
 /// Between two tries when a connection cannot be accepted, e.g. because no more files may be open.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
@@ -161,7 +163,9 @@ impl Door {
 
     /// Serves until the hall is closed, then answers what is under way and returns when every connection has ended.
     pub async fn serve(self, router: Router, hall: Arc<Hall>, look: Look, mut beat: Beat) {
-        let Self { listener, limits, tcp, file, .. } = self;
+        let Self { mut listener, path, limits, tcp, file } = self;
+        // An inherited socket is its service manager's to open again.
+        let mut watch = file.is_some().then(|| SocketWatch::new(path.clone()));
         let connections = TaskTracker::new();
         let places = Places::new(limits.connections);
         // Of their own, so that whoever fills the street does not stand in the way of the house.
@@ -171,6 +175,12 @@ impl Door {
             let accepted = tokio::select! {
                 () = hall.closing().cancelled() => break,
                 () = beat.next() => continue,
+                () = watch::missing(watch.as_mut()) => {
+                    if let Some(opened) = watch.as_mut().and_then(SocketWatch::open_again) {
+                        listener = opened;
+                    }
+                    continue;
+                }
                 accepted = listener.accept() => accepted.map(|(stream, _)| {
                     let served = reception.clone();
                     let serve = |stream| async move { connection::serve(stream, &served).await };

@@ -46,7 +46,7 @@ impl KeeperConnector {
 
     async fn connect_to(&self, wanted: ServerWanted) -> Result<Connection, ConnectError> {
         if let Some(id) = self.keeper().filter(|_| wanted != ServerWanted::Fresh) {
-            let found = self.find(&id);
+            let found = keeper::find_again(&self.start.root, &id).await;
             match found {
                 Some(found) if is_alive(&found.condition) => {
                     let socket = found.folder.socket();
@@ -79,7 +79,7 @@ impl KeeperConnector {
 
     /// Ends an app-server that does not obey. Two must never have one thread open.
     async fn end(&self, id: &KeeperId) -> Result<(), ConnectError> {
-        let Some(found) = self.find(id) else { return Ok(()) };
+        let Some(found) = keeper::find_again(&self.start.root, id).await else { return Ok(()) };
         let stopped = keeper::stop(&found, StopMode::Now).await;
         stopped.map(drop).map_err(|error| self.error(error.to_string()))
     }

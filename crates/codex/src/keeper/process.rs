@@ -118,12 +118,16 @@ impl ProcessTable {
 
     /// Everything that carries the mark of keeper `id`.
     pub(super) fn marked(&self, id: &KeeperId) -> Vec<ProcessIdentity> {
-        let all = self.marked.get_or_init(|| {
+        let of_keeper = self.all_marked().iter().filter(|(mark, _)| mark == id);
+        of_keeper.map(|(_, identity)| *identity).collect()
+    }
+
+    /// Everything that carries the mark of any keeper.
+    pub(super) fn all_marked(&self) -> &[(KeeperId, ProcessIdentity)] {
+        self.marked.get_or_init(|| {
             let with_mark = |process: &Process| Some((mark(process)?, process.identity));
             self.processes.values().filter_map(with_mark).collect()
-        });
-        let of_keeper = all.iter().filter(|(mark, _)| mark == id);
-        of_keeper.map(|(_, identity)| *identity).collect()
+        })
     }
 }
 

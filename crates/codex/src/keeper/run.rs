@@ -26,10 +26,13 @@ use super::tree::{END_DEADLINE, LOOK_AGAIN};
 
 mod hide;
 mod phase;
+mod restore;
 mod signals;
+mod watch;
 
 use hide::{Door, hide};
 use phase::{Effect, Phase, Request};
+use restore::{Kept, Looked};
 use signals::Signals;
 
 /// From "end now" to SIGKILL. Codex needs well under 0.1 s for it (spec: exit, second SIGTERM); the rest is for a busy machine.
@@ -57,8 +60,11 @@ pub fn run(folder: &KeeperFolder) -> Result<Exit, KeeperError> {
 }
 
 async fn keep(folder: &KeeperFolder) -> Result<Exit, KeeperError> {
-    let _lock = folder.lock()?;
+    let mut kept = Kept::take(folder)?;
     let mut keeper = Keeper::prepare(folder)?;
+    if let Some(reason) = kept.blind() {
+        keeper.say(&format!("a deleted folder would not be noticed: {reason}"));
+    }
     // Before codex exists, so that no signal can end the keeper and leave codex alone.
     let mut signals = Signals::listen().map_err(KeeperError::system("listen to signals"))?;
     let (codex, output) = match keeper.spawn_codex() {
@@ -68,7 +74,7 @@ async fn keep(folder: &KeeperFolder) -> Result<Exit, KeeperError> {
             return Ok(Exit::Unknown);
         }
     };
-    let exit = keeper.serve(codex, output, &mut signals).await;
+    let exit = keeper.serve(codex, output, &mut signals, &mut kept).await;
     keeper.finish(&mut signals).await;
     Ok(exit)
 }
@@ -158,6 +164,7 @@ impl<'a> Keeper<'a> {
         codex: ProcessIdentity,
         mut output: pipe::Receiver,
         signals: &mut Signals,
+        kept: &mut Kept<'_>,
     ) -> Exit {
         let mut buffer = vec![0; OUTPUT_BYTES];
         let mut output_open = true;
@@ -174,6 +181,10 @@ impl<'a> Keeper<'a> {
                 request = signals.next() => request,
                 () = sleep_until(wake_at.unwrap_or_else(Instant::now)), if wake_at.is_some() => Request::Wake,
                 () = sleep(LOOK_FOR_SOCKET), if matches!(door, Door::NotYet) => continue,
+                () = kept.wants_look() => {
+                    self.look_at_folder(kept, &door);
+                    continue;
+                }
                 read = output.read(&mut buffer), if output_open => {
                     let length = read.unwrap_or_default();
                     output_open = length > 0;
@@ -208,6 +219,21 @@ impl<'a> Keeper<'a> {
         }
     }
 
+    fn look_at_folder(&mut self, kept: &mut Kept<'_>, door: &Door) {
+        match kept.look(&self.record, door) {
+            Looked::Whole => {}
+            Looked::Restored => {
+                // The old ones are files without a name.
+                self.words = RotatingLog::new(self.folder.keeper_log(), KEEPER_LOG);
+                self.codex_log = RotatingLog::new(self.folder.codex_log(), CODEX_LOG);
+                self.say("the folder was deleted and is there again");
+            }
+            Looked::Failed(reason) => {
+                self.say(&format!("the folder was deleted and cannot be made again: {reason}"));
+            }
+        }
+    }
+
     /// An app-server that sandboxes can reach, or that a stranger has reached, must not be used.
     fn hide_socket(&mut self, codex: ProcessIdentity) -> Door {
         hide(&self.folder.socket()).unwrap_or_else(|error| {
@@ -218,7 +244,7 @@ impl<'a> Keeper<'a> {
             if let Err(error) = codex.signal(Signal::KILL) {
                 self.say(&format!("cannot signal codex: {error}"));
             }
-            Door::Codexes
+            Door::Codexes { target: None }
         })
     }
 

@@ -21,6 +21,7 @@ impl Pool {
     /// Keepers that an earlier daemon left: those that answer are used again, the others are ended for good.
     pub(crate) async fn adopt(self: &Arc<Self>) {
         let keepers = self.settings().keepers.clone();
+        self.recover_lost().await;
         let listed = tokio::task::spawn_blocking(move || keeper::list(&keepers)).await;
         let found = match listed {
             Ok(Ok(found)) => found,
@@ -44,6 +45,29 @@ impl Pool {
             self.works.spawn(async move { pool.take_up(found, record, purpose).await });
         }
         self.sweep_remains().await;
+    }
+
+    /// Keepers whose folder was deleted: until they have put it back, nothing there tells of them.
+    async fn recover_lost(&self) {
+        match keeper::recover_lost(&self.settings().keepers).await {
+            Ok(found) => {
+                for id in found.returned {
+                    tracing::warn!(keeper = %id, "the folder of a keeper was deleted and is there again");
+                }
+                for id in found.ended {
+                    tracing::warn!(keeper = %id, "an app-server without keeper and folder was ended");
+                }
+                for (id, pid) in found.unreachable {
+                    tracing::error!(
+                        keeper = %id,
+                        "the folder of a keeper was deleted and does not come back; if nothing needs it, run `kill {pid}`"
+                    );
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "keepers without their folder cannot be looked for")
+            }
+        }
     }
 
     async fn take_up(self: Arc<Self>, found: Found, record: Record, purpose: Purpose) {

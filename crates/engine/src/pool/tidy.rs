@@ -32,6 +32,9 @@ impl Pool {
     pub(crate) async fn look(self: &Arc<Self>) -> Option<Instant> {
         for server in self.servers() {
             self.note_row(&server).await;
+            if server.idle_since().is_some() {
+                self.retire_without_keeper(&server);
+            }
         }
         self.watch_memory();
         let patience = self.settings().idle_server;
@@ -64,6 +67,20 @@ impl Pool {
         }
     }
 
+    /// An app-server whose keeper is dead takes nothing new: it is lost with its connection, and nobody sees its end. What
+    /// runs there ends, then it is ended. False if its keeper lives.
+    pub(super) fn retire_without_keeper(&self, server: &Server) -> bool {
+        let Some(keeper) = server.keeper() else { return false };
+        if keeper::has_keeper(&self.settings().keepers, &keeper) {
+            return false;
+        }
+        if server.retire() {
+            tracing::warn!(%keeper, "the keeper of an app-server is dead; it takes no further thread");
+            self.wants_look.notify_one();
+        }
+        true
+    }
+
     /// Those that nobody uses leave at once when another version wants their home.
     pub(super) fn end_unused_of_other_versions(self: &Arc<Self>, kind: &Kind) {
         self.end_those(|server| {
@@ -81,7 +98,8 @@ impl Pool {
     /// Nothing of it may be left; if it does not end, that is said. True if it has ended.
     pub(super) async fn end_keeper(&self, keeper: Option<KeeperId>) -> bool {
         let Some(id) = keeper else { return true };
-        let Ok(found) = keeper::find(&self.settings().keepers, id.as_str()) else { return true };
+        let keepers = self.settings().keepers.clone();
+        let Some(found) = keeper::find_again(&keepers, &id).await else { return true };
         let stopped = keeper::stop(&found, StopMode::Now).await;
         if let Err(error) = stopped.map(drop).and_then(|()| keeper::remove(&found)) {
             tracing::error!(%error, keeper = %id, "an app-server could not be ended");

@@ -12,7 +12,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
@@ -30,9 +30,9 @@ pub(super) enum Door {
     /// Codex does not listen yet.
     NotYet,
     /// Codex has put it where its sandboxes do not see it.
-    Codexes,
+    Codexes { target: Option<PathBuf> },
     /// Ours to hold for as long as Codex lives.
-    Held { _file: OwnedFd },
+    Held { file: OwnedFd },
 }
 
 /// Takes the name of Codex's socket away, once it is there.
@@ -40,7 +40,9 @@ pub(super) fn hide(socket: &Path) -> io::Result<Door> {
     match fs::symlink_metadata(socket) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Door::NotYet),
         Err(error) => return Err(error),
-        Ok(found) if found.file_type().is_symlink() => return Ok(Door::Codexes),
+        Ok(found) if found.file_type().is_symlink() => {
+            return Ok(Door::Codexes { target: fs::read_link(socket).ok() });
+        }
         Ok(found) if !found.file_type().is_socket() => {
             return Err(io::Error::other("what codex has put there is no socket"));
         }
@@ -58,7 +60,7 @@ pub(super) fn hide(socket: &Path) -> io::Result<Door> {
         return Err(io::Error::other("a stranger connected to it before it was hidden"));
     }
     symlink(format!("/proc/{}/fd/{}", own_pid(), file.as_raw_fd()), socket)?;
-    Ok(Door::Held { _file: file })
+    Ok(Door::Held { file })
 }
 
 /// Whether anybody is, or waits to be, connected to what listens under this name.
@@ -88,7 +90,7 @@ mod tests {
         let listener = UnixListener::bind(&socket).unwrap();
         let door = hide(&socket).unwrap();
         assert!(matches!(door, Door::Held { .. }), "{door:?}");
-        assert!(matches!(hide(&socket).unwrap(), Door::Codexes), "a link stays as it is");
+        assert!(matches!(hide(&socket).unwrap(), Door::Codexes { .. }), "a link stays as it is");
 
         let mut stream = UnixStream::connect(&socket).unwrap();
         stream.write_all(b"x").unwrap();
