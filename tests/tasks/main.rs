@@ -25,6 +25,7 @@ mod review;
 mod rules;
 mod running;
 mod starts;
+mod unseen;
 mod worktree;
 
 use ostler_model::item::{ItemBody, Sender};

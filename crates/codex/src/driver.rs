@@ -29,6 +29,7 @@ mod open_again;
 mod outbox;
 pub(crate) mod perform;
 mod piece;
+mod recorded;
 mod rejoin;
 mod remembered;
 mod reopen;

@@ -26,6 +26,9 @@ pub struct TurnResult {
     pub plan: Option<Plan>,
     /// The whole change of the turn as a unified diff.
     pub diff: Option<String>,
+    /// Files were changed while nobody listened to Codex, so the diff may lack them. Its items have them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unseen_changes: bool,
     /// The history was summed up during this turn.
     pub compacted: bool,
     /// Attempts that failed and that Codex repeated.

@@ -25,6 +25,7 @@ pub(crate) fn ended_in(turn: &str, answer: &str) -> TaskEnded {
         usage,
         plan: None,
         diff: None,
+        unseen_changes: false,
         compacted: false,
         retries: 0,
         retire: false,

@@ -1,7 +1,7 @@
 //! Items of a turn that ended while we were not connected.
 //!
-//! What Codex lists of a turn is compared with what was told of it. From 0.166.0 on an item has one id in both; before,
-//! the list has ids of its own, so there only messages are known again, by their text.
+//! What Codex lists and has written down of a turn is compared with what was told of it. From 0.166.0 on an item has one id
+//! everywhere; before, only steps have, and messages are known again by their text.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -53,7 +53,12 @@ impl ToldItems {
                 }
                 continue;
             }
-            let ItemBody::AgentMessage(message) = &item.body else { continue };
+            let ItemBody::AgentMessage(message) = &item.body else {
+                if item.is_tool() && !self.ended.contains(&item.id) {
+                    missing.push(item);
+                }
+                continue;
+            };
             match texts.iter().position(|text| *text == hash(&message.text)) {
                 Some(told) => {
                     texts.remove(told);
@@ -130,6 +135,11 @@ mod tests {
 
         let missing = told().missing(listed, &version);
 
-        assert_eq!(missing, [message("b", "Second."), message("item-4", "First.")]);
+        let expected = [
+            command("item-2", Outcome::Succeeded),
+            message("b", "Second."),
+            message("item-4", "First."),
+        ];
+        assert_eq!(missing, expected);
     }
 }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use ostler_model::thread::{SeenState, View};
+use ostler_model::thread::{SeenState, SeenTurn, View};
 use ostler_model::{Failure, FailureClass, InputId, ThreadId, TurnId};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::look::look;
-use super::settled::{UnderWay, look_settled};
+use super::recorded::add_recorded;
+use super::settled::{UnderWay, has, look_settled};
 use super::unheard::add_unheard;
 use crate::app_server::AppServer;
 use crate::protocol::request::command::BackgroundTerminalsClean;
@@ -40,6 +41,13 @@ pub(super) struct Before {
 }
 
 impl Before {
+    /// The turns of the list that may have gone on while nobody listened.
+    fn turns_under_way(&self, view: &View) -> Vec<TurnId> {
+        let holds_ours = |seen: &SeenTurn| self.inputs.iter().any(|input| has(seen, input));
+        let is_it = |seen: &&SeenTurn| self.turn.as_ref() == Some(&seen.id) || holds_ours(seen);
+        view.turns.iter().filter(is_it).map(|seen| seen.id.clone()).collect()
+    }
+
     /// Whether Codex may be at work for us.
     fn may_be_at_work(&self) -> bool {
         self.turn.is_some() || !self.inputs.is_empty()
@@ -105,6 +113,8 @@ pub(super) async fn open_again(
             let seen = look_settled(server, thread, under_way).await;
             let seen = seen.map_err(|reason| Failure::new(FailureClass::ServerGone, reason));
             let (mut view, file) = seen.map_err(NotReopened::Lost)?;
+            let under_way = before.turns_under_way(&view);
+            add_recorded(&mut view, file.as_deref(), &under_way, server.version()).await;
             add_unheard(&mut view, file, &before.inputs).await;
             Ok((opened, Reopened { thread: thread.clone(), view }))
         }

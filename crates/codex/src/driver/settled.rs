@@ -2,7 +2,8 @@
 //!
 //! Codex says that a thread is at rest before the end of its turn is in the thread's file, and reads from that file how the
 //! turn ended (0.130.0; 0.142.5 on a busy machine): for a moment a completed turn is listed as interrupted, without its
-//! last message, or not at all. Whoever comes back in that moment would take the turn for lost, or give its input again.
+//! last message, or not at all. Whoever comes back in that moment would take the turn for lost, or give its input again. It
+//! may also be listed as completed before its last message is; once its end is in the file, so is the message.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub(super) struct UnderWay<'a> {
 enum Doubt {
     /// How this turn ended.
     End(TurnId),
+    /// Whether all that it said is written down.
+    Answer(TurnId),
     /// Whether an input has arrived.
     Arrival,
 }
@@ -54,17 +57,11 @@ pub(super) async fn look_settled(
             Some(Doubt::Arrival) if begin.elapsed() < START_PATIENCE => {
                 tokio::time::sleep(BETWEEN_LOOKS).await;
             }
-            Some(Doubt::End(turn)) if begin.elapsed() < PATIENCE => {
-                let path = PathBuf::from(path);
-                let ended = tokio::task::spawn_blocking(move || has_ended(&path, &turn)).await;
-                match ended {
-                    Ok(Ok(false)) => tokio::time::sleep(BETWEEN_LOOKS).await,
+            Some(Doubt::End(turn) | Doubt::Answer(turn)) if begin.elapsed() < PATIENCE => {
+                match end_in_file(path, &turn).await {
+                    Ok(false) => tokio::time::sleep(BETWEEN_LOOKS).await,
                     // What stands there now may be newer than what was listed.
-                    Ok(Ok(true)) => return look_with_file(server, thread).await,
-                    Ok(Err(error)) => {
-                        tracing::warn!(%error, "a rollout could not be read");
-                        return Ok((view, file));
-                    }
+                    Ok(true) => return look_with_file(server, thread).await,
                     Err(error) => {
                         tracing::warn!(%error, "a rollout could not be read");
                         return Ok((view, file));
@@ -76,6 +73,12 @@ pub(super) async fn look_settled(
     }
 }
 
+async fn end_in_file(path: &str, turn: &TurnId) -> Result<bool, String> {
+    let (path, turn) = (PathBuf::from(path), turn.clone());
+    let read = tokio::task::spawn_blocking(move || has_ended(&path, &turn)).await;
+    read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
 /// Only a thread at rest is in doubt: of one at work, events tell the rest.
 fn doubt(view: &View, under_way: UnderWay<'_>) -> Option<Doubt> {
     if view.state != SeenState::Idle {
@@ -83,22 +86,28 @@ fn doubt(view: &View, under_way: UnderWay<'_>) -> Option<Doubt> {
     }
     let is_sure =
         |seen: &&SeenTurn| matches!(seen.end, Some(SaidEnd::Completed | SaidEnd::Failed(_)));
+    let is_completed = |seen: &SeenTurn| seen.end == Some(SaidEnd::Completed);
     if let Some(turn) = under_way.turn {
-        let listed = view.turns.iter().find(|seen| seen.id == *turn);
-        return (!listed.as_ref().is_some_and(is_sure)).then(|| Doubt::End(turn.clone()));
+        return match view.turns.iter().find(|seen| seen.id == *turn) {
+            Some(seen) if is_completed(seen) => Some(Doubt::Answer(turn.clone())),
+            Some(seen) if is_sure(&seen) => None,
+            _ => Some(Doubt::End(turn.clone())),
+        };
     }
     for input in under_way.inputs {
         // The latest: the same words may have been said long ago.
         match view.turns.iter().rev().find(|seen| has(seen, input)) {
             None => return Some(Doubt::Arrival),
             Some(seen) if !is_sure(&seen) => return Some(Doubt::End(seen.id.clone())),
+            Some(seen) if is_completed(seen) => return Some(Doubt::Answer(seen.id.clone())),
             Some(_) => {}
         }
     }
     None
 }
 
-fn has(turn: &SeenTurn, (id, words): &(InputId, String)) -> bool {
+/// Whether the input stands in this turn.
+pub(super) fn has(turn: &SeenTurn, (id, words): &(InputId, String)) -> bool {
     turn.inputs.iter().any(|seen| match &seen.input {
         Some(seen) => seen == id,
         None => seen.text == *words,
@@ -116,25 +125,25 @@ mod tests {
         SeenTurn { id: id.into(), end, inputs, items: Vec::new() }
     }
 
-    fn is_known_turn_in_doubt(state: SeenState, end: Option<SaidEnd>) -> bool {
-        let view = View { state, turns: vec![listed("t", end, Vec::new())] };
+    fn of_a_known_turn(state: SeenState, turns: Vec<SeenTurn>) -> Option<Doubt> {
         let turn = "t".into();
-        doubt(&view, UnderWay { turn: Some(&turn), inputs: &[] }).is_some()
+        doubt(&View { state, turns }, UnderWay { turn: Some(&turn), inputs: &[] })
     }
 
     #[test]
-    fn only_a_turn_at_rest_without_a_sure_end_is_in_doubt() {
-        let turn = "t".into();
-        let empty = View { state: SeenState::Idle, turns: Vec::new() };
+    fn only_a_turn_at_rest_is_in_doubt() {
+        let t = |end| vec![listed("t", end, Vec::new())];
+        let idle = SeenState::Idle;
         let found = [
-            is_known_turn_in_doubt(SeenState::Idle, Some(SaidEnd::Interrupted)),
-            is_known_turn_in_doubt(SeenState::Idle, None),
-            doubt(&empty, UnderWay { turn: Some(&turn), inputs: &[] }).is_some(),
-            is_known_turn_in_doubt(SeenState::Idle, Some(SaidEnd::Completed)),
-            is_known_turn_in_doubt(SeenState::Idle, Some(SaidEnd::Failed(None))),
-            is_known_turn_in_doubt(SeenState::Active, None),
+            of_a_known_turn(idle, t(Some(SaidEnd::Interrupted))),
+            of_a_known_turn(idle, t(None)),
+            of_a_known_turn(idle, Vec::new()),
+            of_a_known_turn(idle, t(Some(SaidEnd::Completed))),
+            of_a_known_turn(idle, t(Some(SaidEnd::Failed(None)))),
+            of_a_known_turn(SeenState::Active, t(None)),
         ];
-        assert_eq!(found, [true, true, true, false, false, false]);
+        let end = || Some(Doubt::End("t".into()));
+        assert_eq!(found, [end(), end(), end(), Some(Doubt::Answer("t".into())), None, None]);
     }
 
     fn of_an_input(state: SeenState, turns: Vec<SeenTurn>) -> Option<Doubt> {
@@ -153,7 +162,8 @@ mod tests {
 
         assert_eq!(of_an_input(idle, vec![listed("t", interrupted(), by_id())]), end("t"));
         assert_eq!(of_an_input(idle, vec![listed("t", None, by_words())]), end("t"));
-        assert_eq!(of_an_input(idle, vec![listed("t", Some(SaidEnd::Completed), by_id())]), None);
+        let completed = vec![listed("t", Some(SaidEnd::Completed), by_id())];
+        assert_eq!(of_an_input(idle, completed), Some(Doubt::Answer("t".into())));
         let again = vec![
             listed("t1", Some(SaidEnd::Completed), by_words()),
             listed("t2", interrupted(), by_words()),

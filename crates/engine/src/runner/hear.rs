@@ -16,6 +16,9 @@ use crate::dispatcher::FromRunner;
 use crate::hub::News;
 use crate::shared::now;
 
+/// Stands in text that grows where pieces of it may be lost: Codex tells them once. The step's end brings its whole text.
+const GAP: &str = "\n[text may be missing here until this step ends]\n";
+
 impl Runner {
     pub(super) fn hear(&mut self, told: ThreadUpdate) {
         let agent = told.agent.map(|agent| Agent { thread: agent.thread, name: agent.name });
@@ -23,7 +26,10 @@ impl Runner {
             // Whoever looks at raw lines hears them from the driver.
             Told::Wire(_) => {}
             Told::Notice(notice) => self.hear_notice(agent, &notice),
-            Told::Update(Update::Delta { turn, item, kind, text }) => {
+            Told::Update(Update::Delta { turn, item, kind, mut text }) => {
+                if self.log.is_behind_gap(&item) {
+                    text.insert_str(0, GAP);
+                }
                 let partial = Partial { agent, turn, item, kind, text };
                 let begins = self.log.grown(&partial);
                 self.tell_grown(begins, partial);
@@ -63,7 +69,11 @@ impl Runner {
         }
         match &update {
             Update::TurnBegan { turn } => self.turn_began(turn, at),
-            Update::ItemBegan { item, .. } => drop(self.notes.place(&item.id)),
+            Update::ItemBegan { item, .. } => {
+                self.log.item_began(&item.id);
+                self.notes.place(&item.id);
+            }
+            Update::Disconnected { .. } => self.log.broke_off(),
             Update::ItemEnded { turn, item, how } => self.item_ended(turn, item, *how),
             Update::TurnEnded { result } => self.turn_row(result),
             Update::Reconnected => self.note_keeper(),
@@ -101,6 +111,9 @@ impl Runner {
         if let Update::Usage { usage, .. } = &update {
             let (agent, tokens) = (agent.thread.clone(), usage.turn.total());
             self.step(Signal::AgentUsed { agent, tokens });
+        }
+        if let Update::ItemBegan { item, .. } = &update {
+            self.log.item_began(&item.id);
         }
         if let Update::ItemEnded { turn, item, .. } = &update {
             self.asks_after_item(&item.id);

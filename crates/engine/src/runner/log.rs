@@ -3,7 +3,7 @@
 //! What could not be written waits here, whole and in order. Past a bound the runner stops listening: Codex then waits
 //! with the rest, and nothing is dropped.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use ostler_model::task::Partial;
 use ostler_model::thread::DeltaKind;
@@ -33,6 +33,8 @@ pub(crate) struct Log {
     own_row: Option<usize>,
     /// How much memory all this takes, while nothing can be written.
     spooled: Option<usize>,
+    /// After a time in which nobody listened: the items whose text is known from its beginning, or was marked as broken.
+    sure: Option<HashSet<ItemId>>,
 }
 
 /// An item whose text grows.
@@ -62,7 +64,24 @@ impl Log {
             begun,
             own_row: None,
             spooled: None,
+            sure: None,
         }
+    }
+
+    /// From now on pieces of text may be lost.
+    pub(crate) fn broke_off(&mut self) {
+        self.sure = Some(HashSet::new());
+    }
+
+    pub(crate) fn item_began(&mut self, item: &ItemId) {
+        if let Some(sure) = &mut self.sure {
+            sure.insert(item.clone());
+        }
+    }
+
+    /// Whether something of this item's text may be missing before the piece that comes now. True once.
+    pub(crate) fn is_behind_gap(&mut self, item: &ItemId) -> bool {
+        self.sure.as_mut().is_some_and(|sure| sure.insert(item.clone()))
     }
 
     pub(crate) fn push(&mut self, write: Write) {
@@ -115,6 +134,7 @@ impl Log {
     pub(crate) fn turn_ended(&mut self, turn: &TurnId) {
         self.grown.retain(|grown| grown.turn != *turn);
         self.begun.retain(|_, begun| begun.turn != *turn);
+        self.sure = None;
         self.push(Write::TurnPartialsGone { task: self.task.clone(), turn: turn.clone() });
     }
 

@@ -95,9 +95,13 @@ impl Machine {
 
     /// A step that ended while nobody listened, unless Codex has told it by itself since.
     pub(super) fn missed(&mut self, now: Moment, turn: TurnId, item: Item, out: &mut Vec<Effect>) {
-        if !self.is_ahead(&item) {
-            self.item_completed(now, Some(turn), item, out);
+        if self.is_ahead(&item) {
+            return;
         }
+        if let Some(current) = self.turn.as_mut().filter(|current| current.is(&turn)) {
+            current.note_unseen(&item);
+        }
+        self.item_completed(now, Some(turn), item, out);
     }
 
     /// Whether the end of this item is among what was said before the answer to the opening. Up to 0.142.5 what Codex
@@ -180,6 +184,8 @@ impl Machine {
         out: &mut Vec<Effect>,
     ) {
         let Some(turn) = self.current(now, id, out) else { return };
+        // It is of the whole turn, whoever listened before.
+        turn.unseen_changes = false;
         // Codex repeats the whole diff several times per patch.
         if turn.diff.as_ref() != Some(&diff) {
             turn.diff = Some(diff.clone());
@@ -232,6 +238,13 @@ impl Turn {
     /// Up to 0.142.5 the beginning and the end of a review have one id, and are two items all the same.
     fn has_ended(&self, item: &Item) -> bool {
         self.ended.get(&item.id) == Some(&discriminant(&item.body))
+    }
+
+    /// A step that ended while nobody listened.
+    pub(super) fn note_unseen(&mut self, item: &Item) {
+        if let ItemBody::FileChange(change) = &item.body {
+            self.unseen_changes |= change.outcome == Outcome::Succeeded;
+        }
     }
 
     /// The model has gone on behind the inputs so far.

@@ -102,7 +102,9 @@ impl Machine {
         self.mark_doubts_asked();
         self.pass_known(view);
         self.recall_names(view);
-        self.hear_usage_ahead(now, out);
+        let seen = self.turn.as_ref().and_then(|turn| seen_turn(view, turn));
+        let is_over = seen.is_some_and(|seen| seen.end.is_some());
+        self.hear_rest_ahead(now, is_over, out);
         if self.broken && self.has_died(view) {
             for seen in &view.turns {
                 if self.turn.as_ref().is_some_and(|turn| turn.is(&seen.id)) {

@@ -200,17 +200,26 @@ impl Machine {
     }
 
     /// What a turn has used is told once more when its thread is opened; of one that ended meanwhile there is no other
-    /// word of it.
-    pub(super) fn hear_usage_ahead(&mut self, now: Moment, out: &mut Vec<Effect>) {
+    /// word of it. Its last items may come in the same moment: they happened before its end and are part of its result.
+    pub(super) fn hear_rest_ahead(&mut self, now: Moment, is_over: bool, out: &mut Vec<Effect>) {
         let Some(turn) = self.turn.as_ref() else { return };
         let is_its = |said: &Said| {
-            let is_usage = matches!(said.what, What::Usage { .. });
-            is_usage && said.turn.as_ref().is_some_and(|id| turn.is(id))
+            let is_rest = match said.what {
+                What::Usage { .. } => true,
+                What::ItemStarted(_)
+                | What::ItemCompleted(_)
+                | What::Delta { .. }
+                | What::Plan(_)
+                | What::Diff(_)
+                | What::Compacted => is_over,
+                _ => false,
+            };
+            is_rest && said.turn.as_ref().is_some_and(|id| turn.is(id))
         };
         let ahead = std::mem::take(&mut self.ahead).into_iter();
-        let (usage, others): (Vec<_>, _) = ahead.partition(is_its);
+        let (rest, others): (Vec<_>, _) = ahead.partition(is_its);
         self.ahead = others;
-        for said in usage {
+        for said in rest {
             self.hear(now, said, out);
         }
     }

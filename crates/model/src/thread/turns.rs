@@ -56,6 +56,8 @@ pub(super) struct Turn {
     pub(super) usage: Usage,
     pub(super) plan: Option<Plan>,
     pub(super) diff: Option<String>,
+    /// Codex changed files while nobody listened, and has not told the whole diff since.
+    pub(super) unseen_changes: bool,
     pub(super) compacted: bool,
     pub(super) retries: u32,
     /// Since when attempts fail without anything coming of them, and the last failure.
@@ -136,6 +138,7 @@ impl Turn {
             usage: Usage::default(),
             plan: None,
             diff: None,
+            unseen_changes: false,
             compacted: false,
             retries: 0,
             retrying: None,
@@ -179,6 +182,7 @@ impl Turn {
             usage: self.usage,
             plan: self.plan,
             diff: self.diff,
+            unseen_changes: self.unseen_changes,
             compacted: self.compacted,
             retries: self.retries,
             retire,

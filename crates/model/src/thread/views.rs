@@ -172,15 +172,21 @@ impl Machine {
         out.push(Effect::Tell(Update::TurnBegan { turn: seen.id.clone() }));
         self.turn = Some(Turn::new(seen.id.clone(), now, now));
         self.take_held(seen, out);
-        self.hear_usage_ahead(now, out);
-        let mut items = seen.items.clone();
-        items.iter_mut().for_each(|item| self.name_sender(item));
-        let Some(mut turn) = self.turn.take() else { return };
-        if !seen.items.is_empty() {
+        for item in &seen.items {
+            let is_ahead = self.is_ahead(item);
+            let mut item = item.clone();
+            self.name_sender(&mut item);
+            let Some(turn) = self.turn.as_mut() else { return };
             turn.unanswered.clear();
+            if !is_ahead {
+                turn.note_unseen(&item);
+                turn.close(OpenItem::told(item), ItemEnd::Reported, out);
+            }
         }
-        for item in items {
-            turn.close(OpenItem::told(item), ItemEnd::Reported, out);
+        self.hear_rest_ahead(now, true, out);
+        let Some(mut turn) = self.turn.take() else { return };
+        for open in std::mem::take(&mut turn.open) {
+            turn.close(open, ItemEnd::Interrupted, out);
         }
         let end = turn.end(end);
         // As for a turn that we knew: one that nobody interrupted died with its app-server.

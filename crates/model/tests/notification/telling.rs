@@ -22,6 +22,7 @@ fn result(answer: &str) -> TurnResult {
         usage: Usage::default(),
         plan: None,
         diff: None,
+        unseen_changes: false,
         compacted: false,
         retries: 0,
         retire: false,

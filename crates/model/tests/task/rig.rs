@@ -56,6 +56,7 @@ pub(crate) fn result(turn: &str, end: TurnEnd) -> TurnResult {
         usage: Usage::default(),
         plan: None,
         diff: None,
+        unseen_changes: false,
         compacted: false,
         retries: 0,
         retire: false,

@@ -247,3 +247,45 @@ fn a_review_is_known_by_both_its_names() {
     assert_eq!(end(&effects), Some((TurnEnd::Completed, false)));
     assert_eq!(besides_end(effects), []);
 }
+
+/// The last message comes on the new connection before the answer that says how the turn ended: it is part of its result.
+#[test]
+fn a_last_message_that_comes_before_the_word_of_the_end_is_the_answer() {
+    let recalled = Recalled { turn: Some(known_turn()), ..Recalled::default() };
+    let (mut back, _) = Back::with(Echo::Ids, recalled);
+    let last = message("last", "All of it.", MessagePhase::FinalAnswer);
+    assert_eq!(back.feed(ends("t", command("c"))), []);
+    assert_eq!(back.feed(ends("t", last.clone())), []);
+    back.feed(completed("t"));
+    // Codex may list it as well, or not yet.
+    let missed = Signal::Missed { turn: "t".into(), item: last };
+    assert_eq!(back.feed(missed), []);
+    let over = seen("t", Some(SaidEnd::Completed), &["i"]);
+    let effects = back.feed(Signal::Reopened(view(SeenState::Idle, vec![over])));
+
+    let result = result(&effects).expect("the turn ends");
+    assert_eq!((result.end, result.final_answer), (TurnEnd::Completed, Some("All of it.".into())));
+    let strays = effects.iter().filter_map(|effect| match effect {
+        Effect::Tell(Update::Stray { item, .. }) => item.clone(),
+        _ => None,
+    });
+    assert_eq!(strays.collect::<Vec<_>>(), []);
+}
+
+/// The same of a turn that began and ended while nobody was there.
+#[test]
+fn a_last_message_of_a_turn_that_nobody_saw_is_its_answer() {
+    let recalled = Recalled { inputs: vec![maybe_sent("i")], ..Recalled::default() };
+    let (mut back, _) = Back::with(Echo::Ids, recalled);
+    let (first, last) = (
+        message("first", "First.", MessagePhase::Unmarked),
+        message("last", "All of it.", MessagePhase::Unmarked),
+    );
+    back.feed(ends("t", last));
+    let mut over = seen("t", Some(SaidEnd::Completed), &["i"]);
+    over.items = vec![first];
+    let effects = back.feed(Signal::Reopened(view(SeenState::Idle, vec![over])));
+
+    let result = result(&effects).expect("the turn is told");
+    assert_eq!(result.final_answer, Some("All of it.".into()));
+}

@@ -72,6 +72,7 @@ fn result(turn: &str) -> TurnResult {
         usage: Usage::default(),
         plan: None,
         diff: None,
+        unseen_changes: false,
         compacted: false,
         retries: 0,
         retire: false,

@@ -135,6 +135,7 @@ pub(crate) fn result(turn: &str) -> TurnResult {
         usage: ostler_model::usage::Usage::default(),
         plan: None,
         diff: None,
+        unseen_changes: false,
         compacted: false,
         retries: 0,
         retire: false,

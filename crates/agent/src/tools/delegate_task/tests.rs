@@ -126,6 +126,7 @@ fn ended(end: TurnEnd, answer: &str) -> TaskNews {
         usage: Default::default(),
         plan: None,
         diff: None,
+        unseen_changes: false,
         compacted: false,
         retries: 0,
         retire: false,

@@ -179,6 +179,8 @@ export interface TurnResult {
   usage: Usage;
   plan: Plan | null;
   diff: string | null;
+  /** Files were changed while nobody listened to Codex, so the diff may lack them. */
+  unseen_changes?: boolean;
   compacted: boolean;
   retries: number;
   retire: boolean;
