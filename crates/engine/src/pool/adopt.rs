@@ -65,7 +65,7 @@ impl Pool {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "keepers without their folder cannot be looked for")
+                tracing::error!(%error, "keepers without their folder cannot be looked for");
             }
         }
     }
