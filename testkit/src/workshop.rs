@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_codex::keeper;
 use ostler_engine::{
-    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, NotifySettings, PoolSettings,
-    PoolWaits, StartTask, WorktreeSettings,
+    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, NotifySettings,
+    PoolSettings, PoolWaits, StartTask, WorktreeSettings,
 };
 use ostler_model::task::{
     AskRecord, DecidedBy, IntentState, Sandbox, SandboxMode, TaskSettings, Wish,
@@ -78,6 +78,7 @@ impl Workshop {
             approver: None,
             own_server: None,
             written_server: |_| None,
+            trust: None,
             rules: Vec::new(),
             allowed: Allowed::default(),
             worktrees: WorktreeSettings {

@@ -43,9 +43,12 @@ async fn a_resume_in_a_new_process_is_no_wider_because_everything_is_sent_again(
         developer_instructions: Some("Mind the oats.".into()),
         ..narrow.clone()
     };
+    // Where the user's own file trusts the folder, Codex's defaults are wide.
+    let folder = stage.workspace().display().to_string();
+    let trusted = format!("\n[projects.{folder:?}]\ntrust_level = \"trusted\"\n");
+    stage.configure(|config| config + &trusted).unwrap();
     let codex = stage.codex().await.unwrap();
     let mut client = stage.client(&codex).await.unwrap();
-    // A writable thread makes Codex trust the folder; from then on its own defaults are wide.
     let wide_thread = used_thread(&mut client, &wide).await;
     let narrow_thread = used_thread(&mut client, &narrow).await;
     client.close().await;

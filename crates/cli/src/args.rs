@@ -6,7 +6,8 @@ use serde_json::json;
 use crate::commands::{
     answer, asks, attach, audit, chat, codex, completions, config, daemon, demo, doctor, history,
     keeper, list, man, mcp, migrate, notify, open, policy, remove, replay, run, runtime,
-    sandbox_exec, send, serve, service, show, start, token, tools_mcp, wait, worktree,
+    sandbox_exec, send, serve, service, show, start, token, tools_mcp, trust, wait,
+    worktree,
 };
 use crate::failure::Exit;
 use crate::terminal::Output;
@@ -81,6 +82,8 @@ pub(crate) enum Command {
     Open(open::OpenArguments),
     /// What programs show to be let in over TCP: new, ls, rm
     Token(token::TokenArguments),
+    /// Let Codex use a folder's own settings, and show which programs they start
+    Trust(trust::TrustArguments),
     /// The Codex binaries: list, install, use, path, check
     Codex(codex::CodexArguments),
     /// Who runs the turns of `ostler chat`: auto or codex_app_server

@@ -32,6 +32,7 @@ pub(crate) mod show;
 pub(crate) mod start;
 pub(crate) mod token;
 pub(crate) mod tools_mcp;
+pub(crate) mod trust;
 pub(crate) mod wait;
 pub(crate) mod worktree;
 
@@ -67,6 +68,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Policy(arguments) => policy::run(&arguments, output),
         Command::Open(arguments) => open::run(&arguments, output),
         Command::Token(arguments) => token::run(&arguments, output),
+        Command::Trust(arguments) => trust::run(&arguments, output),
         Command::Wait(arguments) => wait::run(&arguments, output),
         Command::Diff(arguments) => history::diff(&arguments, output),
         Command::Worktree(arguments) => worktree::run(&arguments, output),

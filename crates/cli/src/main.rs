@@ -10,6 +10,7 @@ mod conversation;
 mod daemon;
 mod durable;
 mod failure;
+mod folder_trust;
 mod kept;
 mod logging;
 mod overlay;

@@ -88,6 +88,11 @@ impl Places {
         self.state.join("replacing.lock")
     }
 
+    /// Which folders may bring programs along.
+    pub(crate) fn trusted_folders(&self) -> PathBuf {
+        self.state.join("trusted-folders.json")
+    }
+
     /// The folder that holds one sub-folder per task, with the files that it was given.
     pub(crate) fn files(&self) -> PathBuf {
         self.state.join("files")

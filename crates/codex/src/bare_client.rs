@@ -11,9 +11,11 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::app_server::{AppServer, CallError, HandshakeError};
+use crate::folder_trust;
 use crate::peer::{AnswerError, Event, Events, PeerSettings};
 use crate::protocol::approval_policy::ApprovalPolicy;
 use crate::protocol::ask;
+use crate::protocol::config_overrides::ConfigOverrides;
 use crate::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
 use crate::protocol::request::thread::ThreadStart;
 use crate::protocol::request::turn::TurnStart;
@@ -65,6 +67,12 @@ pub enum ClientError {
     Unexpected { what: String, came: String },
 }
 
+/// What a thread in this folder is told, so that Codex starts no program of the folder and writes nothing about it.
+pub fn folder_config(folder: &Path) -> ConfigOverrides {
+    let verdicts = folder_trust::verdicts(&folder.to_string_lossy(), None);
+    [(folder_trust::KEY.to_owned(), verdicts)].into_iter().collect()
+}
+
 impl Question {
     pub fn ask(&self) -> Ask {
         ask::ask(&parse_server_request(&self.call.method, self.call.params_json()))
@@ -104,6 +112,7 @@ impl Client {
             cwd: Some(self.workspace.display().to_string()),
             sandbox: Some(sandbox),
             approval_policy: Some(policy),
+            config: Some(folder_config(&self.workspace)),
             ..ThreadStart::default()
         };
         let opened = self.server.call(&start).await?;

@@ -13,6 +13,7 @@ pub mod bare_client;
 pub mod binary;
 pub mod config_layers;
 pub mod driver;
+pub mod folder_trust;
 pub mod keeper;
 pub mod own_server;
 pub mod peer;

@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use ostler_codex::folder_trust::TrustFile;
 use ostler_codex::own_server::OwnServer;
 use ostler_model::policy::{Rule, RuleSet};
 use ostler_model::task::{Intent, IntentState, NotDone, TaskSettings, Wish};
@@ -66,6 +67,8 @@ pub struct EngineSettings {
     pub own_server: Option<OwnServer>,
     /// That server as the file of a Codex home has it, as JSON text; none where it does not.
     pub written_server: fn(&Path) -> Option<String>,
+    /// Which folders may bring programs along; without it none may.
+    pub trust: Option<TrustFile>,
     /// Of the operator's file; those made by `always` are in the store.
     pub rules: Vec<Rule>,
     pub allowed: Allowed,
@@ -79,6 +82,7 @@ impl EngineSettings {
             approver: self.approver.clone(),
             own_server: self.own_server.clone(),
             written_server: self.written_server,
+            trust: self.trust.clone(),
             idle_thread: self.idle_thread,
             allowed: self.allowed.clone(),
             queued: self.queued,

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use ostler_codex::folder_trust::TrustFile;
 use ostler_codex::own_server::OwnServer;
 use ostler_model::RuleId;
 use ostler_model::policy::{Rule, RuleSet};
@@ -42,6 +43,7 @@ pub(crate) struct Live {
     pub(crate) approver: Option<Approver>,
     pub(crate) own_server: Option<OwnServer>,
     pub(crate) written_server: fn(&Path) -> Option<String>,
+    pub(crate) trust: Option<TrustFile>,
     /// How long a thread stays open with nothing to do.
     pub(crate) idle_thread: Duration,
     pub(crate) allowed: Allowed,

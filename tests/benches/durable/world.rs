@@ -6,8 +6,8 @@ use std::time::Duration;
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_codex::keeper::{self, StopMode};
 use ostler_engine::{
-    Allowed, Binaries, Engine, EngineSettings, EngineTask, NotifySettings, PoolSettings, PoolWaits,
-    StartTask, WorktreeSettings,
+    Allowed, Binaries, Engine, EngineSettings, EngineTask, NotifySettings, PoolSettings,
+    PoolWaits, StartTask, WorktreeSettings,
 };
 use ostler_model::policy::{Effect, Matcher, Rule, Scope, Words};
 use ostler_model::task::TaskSettings;
@@ -71,6 +71,7 @@ impl World {
             approver: None,
             own_server: None,
             written_server: |_| None,
+            trust: None,
             rules,
             allowed: Allowed::default(),
             worktrees: WorktreeSettings {

@@ -21,10 +21,12 @@ use crate::chat::one_shot::{self, Telling};
 use crate::chat::retention;
 use crate::chat::session::{ConversationShown, House, Opening, UserInput, Which};
 use crate::chat::surface::{Size, Surface};
+use crate::chat::switching::runtime_of;
 use crate::chat::talk::{Parts, Person, Talk, Until, which};
 use crate::chat::view::Commentary;
 use crate::daemon::ReachArguments;
 use crate::failure::{Exit, Failure};
+use crate::folder_trust;
 use crate::places;
 use crate::prompt;
 use crate::running::{self, Interruption};
@@ -96,6 +98,14 @@ conversation that is open in another chat cannot be removed.")]
 
 pub(crate) fn run(arguments: &ChatArguments, output: Output) -> Result<ExitCode, Failure> {
     let bench = Bench::lay_out(output)?;
+    let usual = runtime_of(bench.config.config().agent.runtime);
+    let is_on_codex = arguments.runtime.unwrap_or(usual) == Runtime::CodexAppServer;
+    if is_on_codex && arguments.action.is_none() && !arguments.list {
+        // Before signals are listened to: a question can be left with Ctrl-C. A folder that is none is told later.
+        let cwd = arguments.cwd.as_deref().unwrap_or(Path::new("."));
+        let home = bench.usual_codex_home();
+        folder_trust::look(&bench.places, home.as_deref(), cwd, output)?;
+    }
     let runtime = running::runtime()?;
     let result = runtime.block_on(work(arguments, bench, output));
     // A read from the terminal that nobody waits for any more cannot be called off.

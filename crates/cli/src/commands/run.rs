@@ -11,6 +11,7 @@ mod rights;
 mod session;
 mod settings;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use ostler_codex::keeper::StartKeeper;
@@ -22,6 +23,7 @@ use crate::bench::Bench;
 use crate::commands::keeper::READY_DEADLINE;
 use crate::conversation::{ResultShown, Screen, Shown};
 use crate::failure::{Exit, Failure};
+use crate::folder_trust;
 use crate::kept::{Kept, Remains};
 use crate::places;
 use crate::running::{self, Interruption, own_program};
@@ -33,11 +35,24 @@ use session::{Order, Session};
 
 pub(crate) fn run(arguments: &RunArguments, output: Output) -> Result<ExitCode, Failure> {
     let bench = Bench::lay_out(output)?;
+    // Before signals are listened to: a question can be left with Ctrl-C.
+    look_at_folder(arguments, &bench)?;
     let runtime = running::runtime()?;
     let result = runtime.block_on(work(arguments, &bench));
     // A read from stdin that nobody waits for any more cannot be called off.
     runtime.shutdown_background();
     result
+}
+
+/// Asks about programs that the folder brings along, or tells that they are not started.
+fn look_at_folder(arguments: &RunArguments, bench: &Bench) -> Result<(), Failure> {
+    let thread = arguments.resume.as_deref().or(arguments.fork.as_deref());
+    let memory = Memory::below(&bench.places.state);
+    let remembered = thread.and_then(|id| memory.recall(id).ok().flatten());
+    // What cannot be used is told by whoever needs it.
+    let Ok(cwd) = settings::folder(arguments, remembered.as_ref()) else { return Ok(()) };
+    let home = remembered.and_then(|it| it.codex_home).or_else(|| bench.usual_codex_home());
+    folder_trust::look(&bench.places, home.as_deref(), Path::new(&cwd), bench.output)
 }
 
 async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failure> {
@@ -114,7 +129,8 @@ async fn order(
         Some(id) => memory.recall(id)?,
         None => None,
     };
-    let settings = settings::settings(arguments, remembered.as_ref())?;
+    let trust = Some(folder_trust::file(&bench.places));
+    let settings = settings::settings(arguments, remembered.as_ref(), trust)?;
     let present = rights::look(&bench.places.keepers(), &settings.approval_policy, screen)?;
     let input = input::read(arguments, bench.output).await?;
     if input.is_none() && arguments.resume.is_none() {

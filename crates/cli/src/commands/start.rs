@@ -2,6 +2,7 @@
 
 mod arguments;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,8 +11,10 @@ use ostler_server::api::{StartAnswer, StartRequest};
 
 use super::attach::{self, Manner};
 use super::wait;
+use crate::bench::Bench;
 use crate::daemon::ReachArguments;
 use crate::failure::Failure;
+use crate::folder_trust;
 use crate::running::block_on;
 use crate::tasks::{Desk, fresh_key, words};
 use crate::terminal::{Output, tell};
@@ -43,6 +46,10 @@ pub(crate) fn run(arguments: &StartArguments, output: Output) -> Result<ExitCode
         let request = arguments.task.request(output).await?;
         let key = arguments.key.clone().or_else(|| Some(fresh_key()));
         let request = StartRequest { key, ..request };
+        let bench = Bench::lay_out(output)?;
+        let named = request.codex_home.as_ref().map(PathBuf::from);
+        let home = named.or_else(|| bench.usual_codex_home());
+        folder_trust::look(&bench.places, home.as_deref(), Path::new(&request.cwd), output)?;
         let mut desk = Desk::open(output, &arguments.reach).await?;
         desk.post_keyed("/v1/tasks", &request).await
     })?;

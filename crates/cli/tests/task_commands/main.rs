@@ -17,6 +17,7 @@ mod reloading;
 mod self_approval;
 mod standing;
 mod starting;
+mod trusting;
 mod upgrading;
 mod walls;
 mod world;

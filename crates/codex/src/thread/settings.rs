@@ -19,6 +19,7 @@ pub use programs::names_program;
 
 use std::collections::BTreeMap;
 
+use crate::folder_trust::TrustFile;
 use crate::protocol::approval_policy::ApprovalPolicy;
 use crate::protocol::config_overrides::ConfigOverrides;
 use crate::protocol::request::thread::{ApprovalsReviewer, DynamicTool, HistoryMode};
@@ -55,6 +56,8 @@ pub struct ThreadSettings {
     pub mcp_servers: BTreeMap<String, McpServer>,
     /// For a new thread; Codex keeps them with it, also over resume and fork, and they cannot be changed.
     pub dynamic_tools: Vec<DynamicTool>,
+    /// Which folders may bring programs along. Without it none may.
+    pub trust: Option<TrustFile>,
 }
 
 impl Default for ThreadSettings {
@@ -77,6 +80,7 @@ impl Default for ThreadSettings {
             config: ConfigOverrides::default(),
             mcp_servers: BTreeMap::new(),
             dynamic_tools: Vec::new(),
+            trust: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One app-server of the pool, and the places in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -98,6 +98,10 @@ impl Seat {
 
     pub(crate) fn keeper(&self) -> Option<String> {
         self.server.keeper().map(|keeper| keeper.as_str().to_owned())
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        &self.server.home
     }
 
     pub(crate) fn version(&self) -> String {

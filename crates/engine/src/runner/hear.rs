@@ -122,7 +122,7 @@ impl Runner {
         self.log.event(now(), Event::Thread { agent: Some(agent), update: Box::new(update) });
     }
 
-    fn hear_notice(&mut self, agent: Option<Agent>, notice: &Notice) {
+    pub(super) fn hear_notice(&mut self, agent: Option<Agent>, notice: &Notice) {
         if let (Notice::Renewed { thread }, None) = (notice, &agent) {
             self.machine.task_mut().thread = Some(thread.clone());
             self.note_task();

@@ -1,11 +1,14 @@
 //! Opening the thread of a task: a new one, or the one that it had, with all that we know of it.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Duration;
 
 use ostler_codex::driver::{Messages, ThreadOptions, WireLines};
+use ostler_codex::folder_trust::{self, Ignored};
 use ostler_codex::thread::open::OpenError;
-use ostler_codex::thread::{Recalled, Thread, ThreadUpdates};
+use ostler_codex::thread::settings::ThreadSettings;
+use ostler_codex::thread::{Notice, Recalled, Thread, ThreadUpdates};
 use ostler_model::task::machine::Signal;
 use ostler_model::task::{ForkedFrom, Intent, IntentState, Wish};
 use ostler_model::thread::Update;
@@ -33,6 +36,8 @@ pub(super) struct Opened {
     seat: Seat,
     thread: Thread,
     updates: ThreadUpdates,
+    /// Folders whose own settings the thread does not use.
+    ignored: Vec<Ignored>,
 }
 
 impl Runner {
@@ -55,9 +60,10 @@ impl Runner {
     pub(super) fn opened(&mut self, opened: Result<Opened, Failure>) {
         self.is_opening = false;
         match opened {
-            Ok(Opened { seat, thread, updates }) => {
+            Ok(Opened { seat, thread, updates, ignored }) => {
                 let keeper = seat.keeper();
                 let task = self.machine.task_mut();
+                let is_new = task.thread.is_none();
                 task.thread = Some(thread.id().clone());
                 model_choice::note_usual(task, thread.opened());
                 task.keeper.clone_from(&keeper);
@@ -68,6 +74,9 @@ impl Runner {
                     thread: thread.id().clone(),
                 };
                 self.log.event(now(), placed);
+                for ignored in ignored.iter().filter(|_| is_new) {
+                    self.hear_notice(None, &not_trusted(ignored));
+                }
                 self.note_task();
                 self.stage = Some(Stage { thread, updates, seat });
                 self.step(Signal::Opened);
@@ -109,8 +118,12 @@ async fn open_in(
     interrupted_by: Option<Interrupter>,
 ) -> Result<Opened, Failure> {
     let bad = |message: String| Failure::new(FailureClass::BadRequest, message);
+    let trust = shared.live().trust.clone();
+    let cwd = Path::new(&task.settings.cwd);
+    let ignored = folder_trust::ignored(cwd, trust.as_ref(), Some(seat.home()));
     let settings =
         translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
+    let settings = ThreadSettings { trust, ..settings };
     let mut options = ThreadOptions {
         limits: translate::limits(&task.settings),
         patience: PATIENCE,
@@ -137,7 +150,19 @@ async fn open_in(
         }
     };
     let (thread, updates) = opening.map_err(|error| failure(&error))?;
-    Ok(Opened { seat, thread, updates })
+    Ok(Opened { seat, thread, updates, ignored })
+}
+
+fn not_trusted(ignored: &Ignored) -> Notice {
+    let Ignored { folder, has_changed, .. } = ignored;
+    let why = if *has_changed { "has changed since it was trusted" } else { "is not trusted" };
+    let (own, folder) = (folder.join(folder_trust::PROJECT_FOLDER), folder.display());
+    let text = format!(
+        "{} {why}: its settings are not used and its programs are not started; `ostler trust {folder}` shows them and trusts \
+         the folder",
+        own.display()
+    );
+    Notice::Warning { text }
 }
 
 /// Calls of tools that were begun before: whoever took one may have run it.

@@ -44,6 +44,7 @@ pub(crate) fn sample(store: Store, folder: &Path, notify: NotifySettings) -> Sha
         approver: None,
         own_server: None,
         written_server: |_| None,
+        trust: None,
         idle_thread: Duration::from_secs(1),
         allowed: Allowed::default(),
         queued: 9,

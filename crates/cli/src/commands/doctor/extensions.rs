@@ -4,9 +4,11 @@
 //! A server that hangs holds up nothing else, because the other checks talk to another app-server.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use ostler_codex::app_server::AppServer;
+use ostler_codex::bare_client::folder_config;
 use ostler_codex::config_layers::disabled_mcp_servers;
 use ostler_codex::peer::{Event, Events};
 use ostler_codex::protocol::notification::views::McpServerStatus;
@@ -182,6 +184,7 @@ async fn reasons(
         cwd: Some(workspace.to_owned()),
         sandbox: Some(SandboxMode::ReadOnly),
         ephemeral: Some(true),
+        config: Some(folder_config(Path::new(workspace))),
         ..ThreadStart::default()
     };
     if let Err(error) = app_server.call_within(&start, ANSWER_DEADLINE).await {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use ostler_codex::folder_trust::TrustFile;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::config_overrides::ConfigOverrides;
 use ostler_codex::protocol::settings::SandboxPolicy;
@@ -17,18 +18,9 @@ use crate::prompt::existing;
 pub(super) fn settings(
     arguments: &RunArguments,
     remembered: Option<&Remembered>,
+    trust: Option<TrustFile>,
 ) -> Result<ThreadSettings, Failure> {
-    let cwd = match (&arguments.cd, remembered) {
-        (None, Some(remembered)) => remembered.cwd.clone(),
-        (cd, _) => {
-            let folder = existing(cd.as_deref().unwrap_or(Path::new(".")), "the folder")?;
-            if !folder.is_dir() {
-                let message = format!("{} is no folder", folder.display());
-                return Err(Failure::new(Exit::Usage, message));
-            }
-            folder.display().to_string()
-        }
-    };
+    let cwd = folder(arguments, remembered)?;
     let remembered_approval = remembered.map(|it| ApprovalPolicy::from(it.approval.as_str()));
     let approval_policy = match (arguments.approval, remembered_approval) {
         (Some(Approval::Untrusted), _) => ApprovalPolicy::Untrusted,
@@ -46,10 +38,29 @@ pub(super) fn settings(
         effort: arguments.effort.clone().or_else(|| remembered.and_then(|it| it.effort.clone())),
         ephemeral: arguments.ephemeral,
         config,
+        trust,
         ..ThreadSettings::new(cwd)
     };
     settings.check().map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     Ok(settings)
+}
+
+/// Where the thread works.
+pub(super) fn folder(
+    arguments: &RunArguments,
+    remembered: Option<&Remembered>,
+) -> Result<String, Failure> {
+    match (&arguments.cd, remembered) {
+        (None, Some(remembered)) => Ok(remembered.cwd.clone()),
+        (cd, _) => {
+            let folder = existing(cd.as_deref().unwrap_or(Path::new(".")), "the folder")?;
+            if !folder.is_dir() {
+                let message = format!("{} is no folder", folder.display());
+                return Err(Failure::new(Exit::Usage, message));
+            }
+            Ok(folder.display().to_string())
+        }
+    }
 }
 
 fn sandbox(

@@ -7,8 +7,8 @@ use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_config::Config;
 use ostler_config::settings as config;
 use ostler_engine::{
-    Allowed, Approver, Binaries, EngineSettings, OwnConfig, OwnServer, PoolSettings, PoolWaits,
-    Retention, WorktreeSettings,
+    Allowed, Approver, Binaries, EngineSettings, OwnConfig, OwnServer, PoolSettings,
+    PoolWaits, Retention, WorktreeSettings,
 };
 use ostler_model::policy::{Effect, Folder, HostPattern, Matcher, Rule, RuleError, Scope, Words};
 use ostler_model::task::{
@@ -22,6 +22,7 @@ use serde_json::Value;
 use super::notify_settings;
 use crate::commands::keeper::READY_DEADLINE;
 use crate::failure::{Exit, Failure};
+use crate::folder_trust;
 use crate::overlay;
 use crate::places::{self, Places};
 use crate::running::own_program;
@@ -61,6 +62,7 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
         approver: approver(&config.approver),
         own_server: Some(own_server()?),
         written_server: overlay::written_server,
+        trust: Some(folder_trust::file(places)),
         rules: rules(&config.policy)?,
         allowed: Allowed {
             danger_full_access: config.tasks.allow_danger_full_access,

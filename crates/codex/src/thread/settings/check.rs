@@ -7,6 +7,7 @@ use std::path::Path;
 use thiserror::Error;
 
 use super::{McpServer, ThreadSettings};
+use crate::folder_trust;
 use crate::protocol::approval_policy::ApprovalPolicy;
 use crate::protocol::settings::SandboxPolicy;
 
@@ -66,7 +67,7 @@ pub enum McpFault {
 }
 
 /// Keys of Codex's configuration that one of our fields speaks for, with all keys below them.
-const TYPED_KEYS: [(&str, &str); 15] = [
+const TYPED_KEYS: [(&str, &str); 16] = [
     ("cwd", "cwd"),
     ("sandbox_mode", "sandbox"),
     ("sandbox_workspace_write", "sandbox"),
@@ -82,6 +83,7 @@ const TYPED_KEYS: [(&str, &str); 15] = [
     ("model_instructions_file", "base_instructions"),
     ("experimental_instructions_file", "base_instructions"),
     ("developer_instructions", "developer_instructions"),
+    (folder_trust::KEY, "ostler trust"),
 ];
 
 impl ThreadSettings {

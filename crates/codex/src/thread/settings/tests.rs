@@ -59,6 +59,7 @@ fn full() -> ThreadSettings {
             .collect(),
         mcp_servers: BTreeMap::from([("shoe".into(), server), ("far".into(), address)]),
         dynamic_tools: vec![tool("horn")],
+        trust: None,
     }
 }
 
@@ -170,6 +171,10 @@ fn shared() -> Value {
             "sandbox_workspace_write.network_access": true,
             "sandbox_workspace_write.exclude_tmpdir_env_var": true,
             "sandbox_workspace_write.exclude_slash_tmp": false,
+            "projects": {
+                "/": {"trust_level": "trusted"},
+                "/stable": {"trust_level": "trusted"},
+            },
         },
         "baseInstructions": "base",
         "developerInstructions": "developer",

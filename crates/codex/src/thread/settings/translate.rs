@@ -8,6 +8,7 @@ use ostler_model::ThreadId;
 use serde_json::Value;
 
 use super::ThreadSettings;
+use crate::folder_trust;
 use crate::protocol::config_overrides::ConfigOverrides;
 use crate::protocol::request::thread::{ThreadFork, ThreadResume, ThreadStart};
 use crate::protocol::request::turn::{ReasoningSummary, TurnStart};
@@ -126,7 +127,8 @@ impl ThreadSettings {
         for (name, server) in &self.mcp_servers {
             config.insert(format!("mcp_servers.{name}"), server.to_config());
         }
-        (!config.is_empty()).then_some(config)
+        config.insert(folder_trust::KEY, folder_trust::verdicts(&self.cwd, self.trust.as_ref()));
+        Some(config)
     }
 }
 
