@@ -14,6 +14,7 @@ mod above;
 mod detach;
 mod error;
 mod folder;
+mod git_calls;
 mod group;
 mod list;
 mod log;

@@ -62,6 +62,12 @@ fn no_secret_of_the_starter_reaches_codex() {
             format!("CODEX_HOME={home}/codex-home"),
             "RUST_LOG=warn".to_owned(),
             format!("OSTLER_KEEPER={}", keeper.id),
+            // Of a Codex that is named by its path nobody says that it is new enough to need none.
+            "GIT_CONFIG_COUNT=2".to_owned(),
+            "GIT_CONFIG_KEY_0=core.fsmonitor".to_owned(),
+            "GIT_CONFIG_VALUE_0=false".to_owned(),
+            "GIT_CONFIG_KEY_1=safe.bareRepository".to_owned(),
+            "GIT_CONFIG_VALUE_1=explicit".to_owned(),
         ];
         expected.sort();
         assert_eq!(codex, expected, "{version}");

@@ -226,6 +226,37 @@ fn a_person_at_a_terminal_is_asked_once() {
     assert_eq!(world.json(&["trust", "--list"])["folders"][0]["state"], "trusted");
 }
 
+/// A repository can hold another one as plain files, whose configuration comes along with a clone.
+#[rstest]
+fn a_repository_inside_of_a_clone_starts_nothing(
+    #[values("0.130.0", "0.142.5", "0.169.0")] version: &str,
+) {
+    let world = world(version);
+    let inner = world.path("inn/inner");
+    let mut git = Command::new("git");
+    git.args(["init", "--quiet", "--bare"]).arg(&inner);
+    assert!(world.at_home(&mut git).output().unwrap().status.success());
+    let config = format!(
+        "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = tree\n\tfsmonitor = \"{} fsmonitor\"\n",
+        world.path("inn/canary.sh").display()
+    );
+    fs::write(inner.join("config"), config).unwrap();
+    fs::create_dir(inner.join("tree")).unwrap();
+    fs::write(inner.join("tree/file"), "x").unwrap();
+    // The canary is one: git itself starts it.
+    let mut git = Command::new("git");
+    git.args(["-C", inner.to_str().unwrap(), "status"]);
+    drop(world.at_home(&mut git).output().unwrap());
+    assert_eq!(ran(&world), ["fsmonitor"]);
+    fs::remove_file(world.path("ran")).unwrap();
+
+    for folder in ["inner", "inner/tree"] {
+        well(&world.run(&["start", "x", "--wait", "--cd", folder]));
+        well(&world.run(&["run", "x", "--cd", folder]));
+        assert_eq!(ran(&world), [""; 0], "{folder}");
+    }
+}
+
 /// From 0.166.0 on Codex reads it only in a folder that it trusts.
 #[rstest]
 fn a_folder_that_brings_nothing_along_keeps_its_instructions(

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::environment::{EnvironmentRule, codex_environment};
 use super::error::KeeperError;
 use super::folder::{KeeperFolder, usable};
+use super::git_calls;
 use super::list::judge;
 use super::log;
 use super::process::{Here, ProcessIdentity, ProcessTable};
@@ -75,7 +76,8 @@ pub async fn start(request: StartKeeper) -> Result<Record, KeeperError> {
         usable(home)?;
     }
     let folder = KeeperFolder::create(&request.root)?;
-    let built = codex_environment(&request.environment, &request.environment_rule, folder.id());
+    let mut built = codex_environment(&request.environment, &request.environment_rule, folder.id());
+    git_calls::tame(&mut built.variables, request.codex_version.as_deref());
     let outcome = launch(&request, &folder, &built.variables, &built.stripped).await;
     if outcome.is_err() {
         clean_up(folder).await?;
