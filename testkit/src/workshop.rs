@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_codex::keeper;
 use ostler_engine::{
-    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, NotifySettings,
+    Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, Homes, NotifySettings,
     PoolSettings, PoolWaits, StartTask, WorktreeSettings,
 };
 use ostler_model::task::{
@@ -80,7 +80,10 @@ impl Workshop {
             written_server: |_| None,
             trust: None,
             rules: Vec::new(),
-            allowed: Allowed::default(),
+            allowed: Allowed {
+                homes: Homes { usual: Some(stage.codex_home()), named: Vec::new() },
+                ..Allowed::default()
+            },
             worktrees: WorktreeSettings {
                 folder: stage.state().join("worktrees"),
                 branch_prefix: "ostler/".to_owned(),

@@ -69,6 +69,7 @@ fn a_task_starts_another_and_cannot_decide_for_it(
         conversation("ride out", vec![command(LEAVES_A_LINE), text("Back again.")]),
     ];
     let world = World::with(version, conversations, more);
+    world.name_home("other");
     register(&world, "home", "ostler", "mcp", &[]);
     let asking = ["--approval", "on-request", "--sandbox", "workspace-write"];
     let started = world.json(&[&["start", "send a rider"], &asking[..]].concat());

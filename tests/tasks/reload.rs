@@ -1,6 +1,5 @@
 //! Other settings while tasks run.
 
-use ostler_engine::Allowed;
 use ostler_model::TaskState;
 use ostler_model::policy::{Effect, HostPattern, Matcher, Rule, Scope};
 use ostler_model::task::SandboxMode;
@@ -55,7 +54,7 @@ async fn more_room_is_used_at_once_and_rules_of_people_stay() {
     let mut settings = Workshop::usual_settings(&stage).unwrap();
     settings.running = 2;
     settings.rules = vec![rule("file-3", "d.example")];
-    settings.allowed = Allowed { danger_full_access: true, ..Allowed::default() };
+    settings.allowed.danger_full_access = true;
     shop.engine.apply(settings).await;
 
     shop.until(&second, TaskState::Completed).await.unwrap();

@@ -1,6 +1,6 @@
 //! A start with a key is one start, however often it comes.
 
-use ostler_engine::{Allowed, StartTask};
+use ostler_engine::StartTask;
 use ostler_model::task::{Sandbox, SandboxMode};
 use ostler_model::{Input, TaskSettings, TaskState};
 use ostler_testkit::{Stage, Workshop};
@@ -32,11 +32,10 @@ async fn a_start_that_would_be_refused_today_is_still_the_first_one() {
     let mut asked = wish(&stage, PROMPT, "ana");
     asked.settings.cwd = folder.display().to_string();
     asked.settings.sandbox.mode = SandboxMode::DangerFullAccess;
-    let all_allowed =
-        Allowed { danger_full_access: true, approval_never: true, ..Allowed::default() };
     let shop = Workshop::open_with(&stage, |settings| {
         settings.running = 0;
-        settings.allowed = all_allowed;
+        settings.allowed.danger_full_access = true;
+        settings.allowed.approval_never = true;
     })
     .await
     .unwrap();

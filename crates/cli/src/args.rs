@@ -6,8 +6,7 @@ use serde_json::json;
 use crate::commands::{
     answer, asks, attach, audit, chat, codex, completions, config, daemon, demo, doctor, history,
     keeper, list, man, mcp, migrate, notify, open, policy, remove, replay, run, runtime,
-    sandbox_exec, send, serve, service, show, start, token, tools_mcp, trust, wait,
-    worktree,
+    sandbox_exec, send, serve, service, show, start, token, tools_mcp, trust, wait, worktree,
 };
 use crate::failure::Exit;
 use crate::terminal::Output;

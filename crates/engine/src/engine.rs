@@ -223,7 +223,13 @@ impl Engine {
         }
         self.check_room().await?;
         let live = self.shared.live();
-        start::check(&wish, &live.allowed, live.notify.check(&wish.settings.notify))?;
+        let others = match live.allowed.homes.is_strange(&wish.settings) {
+            true => self.shared.store.unfinished().await?,
+            false => Vec::new(),
+        };
+        let others: Vec<TaskSettings> = others.into_iter().map(|task| task.settings).collect();
+        let problems = live.notify.check(&wish.settings.notify);
+        start::check(&wish, &live.allowed, &others, problems)?;
         // Which Codex it is stays so for good: a thread must not go back to an older one.
         let pool = &self.shared.pool;
         let kind = match &wish.forked_from {

@@ -46,7 +46,7 @@ pub use ostler_store::{
 pub use pool::{Binaries, PoolSettings, PoolWaits};
 pub use refusal::{Problem, Refusal};
 pub use runner::{AnswerError, Reach, Remembering};
-pub use start::{Allowed, OwnConfig, StartTask};
+pub use start::{Allowed, Homes, OwnConfig, StartTask};
 pub use tool_calls::{PATIENCE as TOOL_CALL_PATIENCE, ToolCallError};
 pub use worktree::{
     Force, Merged, TidiedWorktree, Work, WorktreeError, WorktreeSettings, WorktreeShown,

@@ -1,5 +1,7 @@
 //! What a task is started with, checked before anything is written. All that is wrong is said at once.
 
+mod home;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -12,6 +14,7 @@ use ostler_model::task::{Approval, ForkedFrom, SandboxMode, TaskSettings};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+pub use self::home::Homes;
 use crate::refusal::{Problem, Refusal};
 use crate::translate;
 
@@ -38,6 +41,7 @@ pub struct Allowed {
     /// Keys of Codex's configuration, each with all below it, that tasks may set although they name programs.
     pub config: Vec<String>,
     pub own_config: OwnConfig,
+    pub homes: Homes,
 }
 
 /// Whether a key with this value is what the operator's own settings give to threads. It is asked each time: they change without us.
@@ -96,10 +100,11 @@ impl StartTask {
     }
 }
 
-/// `problems` has what is wrong with whom it tells.
+/// `problems` has what is wrong with whom it tells. `others` are the tasks that are not over.
 pub(crate) fn check(
     wish: &StartTask,
     allowed: &Allowed,
+    others: &[TaskSettings],
     mut problems: Vec<Problem>,
 ) -> Result<(), Refusal> {
     let mut problem =
@@ -137,6 +142,9 @@ pub(crate) fn check(
             );
             problem("config", message);
         }
+    }
+    for (what, message) in allowed.homes.problems(settings, others) {
+        problem(what, message);
     }
     if settings.sandbox.mode != SandboxMode::WorkspaceWrite
         && !settings.sandbox.writable_roots.is_empty()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_codex::keeper::{self, StopMode};
 use ostler_engine::{
-    Allowed, Binaries, Engine, EngineSettings, EngineTask, NotifySettings, PoolSettings,
+    Allowed, Binaries, Engine, EngineSettings, EngineTask, Homes, NotifySettings, PoolSettings,
     PoolWaits, StartTask, WorktreeSettings,
 };
 use ostler_model::policy::{Effect, Matcher, Rule, Scope, Words};
@@ -73,7 +73,10 @@ impl World {
             written_server: |_| None,
             trust: None,
             rules,
-            allowed: Allowed::default(),
+            allowed: Allowed {
+                homes: Homes { usual: Some(at("codex-home")), named: Vec::new() },
+                ..Allowed::default()
+            },
             worktrees: WorktreeSettings {
                 folder: at("state/worktrees"),
                 branch_prefix: "ostler/".to_owned(),

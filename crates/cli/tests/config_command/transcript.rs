@@ -44,6 +44,7 @@ fn without_a_file_the_defaults_hold() {
     # path is not set
     # version is not set
     # home is not set
+    homes = []
 
     [tasks]
     sandbox = "read-only"

@@ -12,6 +12,7 @@ mod audit;
 mod chores;
 mod edges;
 mod following;
+mod homes;
 mod notifications;
 mod reloading;
 mod self_approval;

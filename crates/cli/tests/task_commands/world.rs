@@ -60,6 +60,14 @@ impl World {
         Self { folder, model, _runtime: runtime }
     }
 
+    /// The operator names another Codex home. A daemon that runs has read the file without it.
+    pub(crate) fn name_home(&self, home: &str) {
+        let file = self.path("o/config/config.toml");
+        let config = fs::read_to_string(&file).unwrap();
+        let homes = format!("homes = [{:?}]\n\n[tasks]", self.path(home));
+        fs::write(&file, config.replacen("[tasks]", &homes, 1)).unwrap();
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -19,4 +19,8 @@ section! {
     /// `CODEX_HOME` of whoever starts the daemon, or else `~/.codex`. It must not be below `/tmp`, where Codex refuses to
     /// put its helper programs.
     home: Option<PathBuf> = None;
+    /// Other homes that a task may be started with (`ostler start --codex-home DIR`, `codex_home` over HTTP and MCP). Codex starts
+    /// what the `config.toml` of its home names, outside of the sandbox, so no other is taken. Each must be there, and no task
+    /// may write in it.
+    homes: Vec<PathBuf> = Vec::new();
 }

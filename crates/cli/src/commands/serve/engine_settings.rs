@@ -7,7 +7,7 @@ use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_config::Config;
 use ostler_config::settings as config;
 use ostler_engine::{
-    Allowed, Approver, Binaries, EngineSettings, OwnConfig, OwnServer, PoolSettings,
+    Allowed, Approver, Binaries, EngineSettings, Homes, OwnConfig, OwnServer, PoolSettings,
     PoolWaits, Retention, WorktreeSettings,
 };
 use ostler_model::policy::{Effect, Folder, HostPattern, Matcher, Rule, RuleError, Scope, Words};
@@ -68,6 +68,7 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
             danger_full_access: config.tasks.allow_danger_full_access,
             approval_never: config.tasks.allow_approval_never,
             config: config.tasks.allow_config.clone(),
+            homes: homes(places, config),
             own_config: migrated(places, config)?,
         },
         worktrees: WorktreeSettings {
@@ -175,6 +176,12 @@ pub(super) fn usual(places: &Places, config: &Config) -> Usual {
         retention: retention(config),
         mcp_may_decide: config.mcp.may_decide.clone(),
     }
+}
+
+/// The Codex homes that tasks may be started in.
+fn homes(places: &Places, config: &Config) -> Homes {
+    let usual = || places.surroundings().home.map(|home| home.join(".codex"));
+    Homes { usual: config.codex.home.clone().or_else(usual), named: config.codex.homes.clone() }
 }
 
 fn retention(config: &Config) -> Retention {

@@ -42,7 +42,7 @@ pub(super) fn fields() -> Value {
             "description": "when Codex asks a person: before every command that is not known to be harmless, or when it wants more than the sandbox",
         },
         "developer_instructions": { "type": "string", "description": "what the model is told beside the prompt, for the whole task" },
-        "codex_home": { "type": "string", "description": "another CODEX_HOME, absolute" },
+        "codex_home": { "type": "string", "description": "another CODEX_HOME, absolute, that the operator has named (`homes` in [codex])" },
         "notify_target": {
             "type": "string",
             "description": "whom to tell of the end and of what is asked: a target that the operator has set up, or `local`; you yourself ask with notify_completed",
