@@ -1,6 +1,7 @@
 //! What bites when one drives Codex, each shown on the real one through the driver. `tests/TRAPS.md` says which trap is
 //! shown by which test; `table` holds it to that.
 
+mod auto_reviews;
 mod compaction;
 mod cut;
 mod ephemeral;

@@ -48,7 +48,7 @@ fn start_status_steer_interrupt(
     let changes = [false, true, false].map(Value::from).to_vec();
     let adds = [false, false, false].map(Value::from).to_vec();
     let expected = json!({
-        "codex_asks": read, "codex_bridge": changes, "codex_diff": read, "codex_interrupt": changes, "codex_list": read,
+        "codex_asks": read, "codex_bridge": changes, "codex_diff": read, "codex_goal": changes, "codex_interrupt": changes, "codex_list": read,
         "codex_logs": read, "codex_notify_completed": adds, "codex_respond": changes, "codex_send": changes,
         "codex_start": changes, "codex_status": read, "codex_steer": adds, "codex_wait": read,
     });

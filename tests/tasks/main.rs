@@ -8,6 +8,7 @@ mod budgets;
 mod crashes;
 mod follow_ups;
 mod fork;
+mod goals;
 mod host_asks;
 mod hosts;
 mod idle;

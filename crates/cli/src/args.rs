@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 use serde_json::json;
 
 use crate::commands::{
-    answer, asks, attach, audit, chat, codex, completions, config, daemon, demo, doctor, history,
-    keeper, list, man, mcp, migrate, notify, open, policy, remove, replay, run, runtime,
+    answer, asks, attach, audit, chat, codex, completions, config, daemon, demo, doctor, goal,
+    history, keeper, list, man, mcp, migrate, notify, open, policy, remove, replay, run, runtime,
     sandbox_exec, send, serve, service, show, start, token, tools_mcp, trust, wait, worktree,
 };
 use crate::failure::Exit;
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Steer(send::SteerArguments),
     /// End the turn that runs
     Interrupt(send::InterruptArguments),
+    /// Show, set, pause, resume or clear the goal of a task
+    Goal(goal::GoalArguments),
     /// Go on with a copy of a task
     Fork(send::ForkArguments),
     /// Let a task review code

@@ -11,6 +11,7 @@ pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod goal;
 pub(crate) mod history;
 pub(crate) mod keeper;
 pub(crate) mod list;
@@ -61,6 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Send(arguments) => send::send(&arguments, output),
         Command::Steer(arguments) => send::steer(&arguments, output),
         Command::Interrupt(arguments) => send::interrupt(&arguments, output),
+        Command::Goal(arguments) => goal::run(&arguments, output),
         Command::Fork(arguments) => send::fork(&arguments, output),
         Command::Review(arguments) => send::review(&arguments, output),
         Command::Asks(arguments) => asks::run(&arguments, output),

@@ -4,6 +4,7 @@
 
 mod answers;
 mod asked;
+mod goal;
 mod signs;
 mod tally;
 
@@ -18,6 +19,7 @@ use crate::asking::Memory;
 use crate::conversation::{Screen, Shown, translate};
 pub(crate) use answers::Answers;
 pub(crate) use asked::{Asked, Heard};
+use goal::GoalWatch;
 pub(crate) use signs::{Sign, Signs};
 pub(crate) use tally::Tally;
 
@@ -59,6 +61,7 @@ pub(crate) struct Watch<'a> {
     /// The input whose end is waited for; without one, the end of the turn that runs.
     input: Option<InputId>,
     last: Option<Box<TurnResult>>,
+    goal: GoalWatch,
     interrupted_with: Option<Sign>,
     /// Runs until the turn has ended.
     interrupting: Option<AbortOnDropHandle<()>>,
@@ -78,6 +81,7 @@ impl<'a> Watch<'a> {
             tally: Tally::default(),
             input: ticket.map(|ticket| ticket.input.clone()),
             last: None,
+            goal: GoalWatch::default(),
             interrupted_with: None,
             interrupting: None,
         }
@@ -145,7 +149,11 @@ impl<'a> Watch<'a> {
             }
             _ => {}
         }
-        if told.agent.is_some() { None } else { self.end(update) }
+        if told.agent.is_some() {
+            return None;
+        }
+        let end = self.end(update);
+        self.goal.hear(update, end)
     }
 
     /// Whether this was what we waited for.

@@ -12,12 +12,14 @@
 
 mod actor;
 mod asks;
+mod auto_review;
 mod child;
 pub(crate) mod command;
 mod connector;
 mod context;
 mod entry;
 mod family;
+mod goal;
 mod guard;
 pub(crate) mod hear;
 mod kept;

@@ -15,6 +15,7 @@ pub mod ask;
 pub mod config_overrides;
 pub mod error;
 pub mod form;
+pub mod goal;
 pub mod item;
 pub mod json;
 pub mod legacy;

@@ -24,7 +24,9 @@ use ostler_codex::own_server::OwnServer;
 use ostler_model::policy::{Rule, RuleSet};
 use ostler_model::task::{Intent, IntentState, NotDone, TaskSettings, Wish};
 use ostler_model::thread::IfBusy;
-use ostler_model::{Event, FailureClass, Input, IntentId, RuleId, Task, TaskId, TaskState};
+use ostler_model::{
+    Event, FailureClass, GoalChange, Input, IntentId, RuleId, Task, TaskId, TaskState,
+};
 use ostler_store::{
     Batch, Committed, Retention, StartKey, Store, StoreError, SweepReport, TurnMessages, Write,
 };
@@ -42,7 +44,7 @@ use crate::line::Line;
 use crate::messages::messages;
 use crate::notify::{NotifySettings, Outbox};
 use crate::pool::{Pool, PoolSettings};
-use crate::refusal::Refusal;
+use crate::refusal::{Problem, Refusal};
 use crate::runner::Order;
 use crate::shared::{Live, Shared, now};
 use crate::start::{self, Allowed, StartTask};
@@ -339,6 +341,20 @@ impl Engine {
         let intent = self.intend(task, Wish::Interrupt, by, None).await?;
         self.check_in_time(task, &intent, "ended").await?;
         Ok(intent)
+    }
+
+    /// Sets, pauses, resumes or clears the goal that Codex works on by itself.
+    pub async fn change_goal(
+        &self,
+        task: &TaskId,
+        change: GoalChange,
+        by: &str,
+        key: Option<&str>,
+    ) -> Result<IntentId, Refusal> {
+        change.check().map_err(|message| Refusal::Invalid {
+            problems: vec![Problem { what: "goal".to_owned(), message }],
+        })?;
+        self.intend(task, Wish::Goal { goal: change }, by, key).await
     }
 
     /// Whoever used the task needs it no more for now: its thread is closed, and its app-server ended if nobody else has a thread

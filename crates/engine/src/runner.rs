@@ -13,6 +13,7 @@ mod asks;
 mod clock;
 mod decide;
 mod desk;
+mod goal;
 mod hear;
 mod leave;
 mod log;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 use ostler_codex::thread::{Thread, ThreadUpdates};
 use ostler_model::task::machine::{Loaded, Machine, Signal, Unsettled};
 use ostler_model::task::{DecisionRecord, Intent, IntentState, Wish};
-use ostler_model::{AskId, IntentId, TaskId};
+use ostler_model::{AskId, Failure, Goal, IntentId, TaskId};
 use ostler_store::StoreError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -148,6 +149,11 @@ enum Work {
     Approved {
         ask: AskId,
         decision: Option<Box<DecisionRecord>>,
+    },
+    /// How the goal stands, and the wish that is fulfilled by it.
+    Goal {
+        intent: Option<IntentId>,
+        outcome: Box<Result<Option<Goal>, Failure>>,
     },
     Done,
 }
@@ -267,6 +273,7 @@ fn unsettled(intent: &Intent) -> Option<Unsettled> {
         (Wish::Send { .. }, IntentState::Sent { .. }) => Unsettled::Sent(id),
         (Wish::Send { .. }, _) if intent.by == Intent::OURSELVES => Unsettled::Owed(id),
         (Wish::Send { if_busy, .. }, _) => Unsettled::Waiting { intent: id, if_busy: *if_busy },
+        (Wish::Goal { goal }, _) => Unsettled::Goal { intent: id, change: goal.clone() },
         (Wish::Answer { .. }, _) => return None,
     })
 }

@@ -10,11 +10,13 @@
 pub mod addresses;
 pub mod ask;
 pub mod audit;
+pub mod auto_review;
 pub mod command_line;
 pub mod decision;
 mod digest;
 pub mod failure;
 pub mod form;
+pub mod goal;
 pub mod id;
 pub mod input;
 pub mod item;
@@ -31,9 +33,11 @@ pub mod usage;
 
 pub use ask::{Ask, AskKind};
 pub use audit::{AuditEntry, AuditKind};
+pub use auto_review::AutoReview;
 pub use command_line::CommandLine;
 pub use decision::Decision;
 pub use failure::{Failure, FailureClass};
+pub use goal::{Goal, GoalChange, GoalStatus};
 pub use id::{
     AskId, DeliveryId, Id, InputId, IntentId, ItemId, QuestionId, RuleId, TaskId, ThreadId, TurnId,
 };

@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::goal::Goal;
 use crate::id::{IntentId, TaskId, ThreadId, TurnId};
 use crate::turn::TurnResult;
 
@@ -53,6 +54,9 @@ pub struct Task {
     pub wake_at: Option<i64>,
     /// Times in a row that a limit was reached with no work done between.
     pub limit_streak: u32,
+    /// The goal of its thread, as Codex told it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
     #[serde(default)]
     pub tally: Tally,
     /// Unix milliseconds.
@@ -90,7 +94,22 @@ pub struct ForkedFrom {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Agent {
     pub thread: ThreadId,
+    /// The nickname that Codex gave it.
     pub name: Option<String>,
+    /// What it was started as, where Codex says so: `explorer`, `worker`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+}
+
+impl Agent {
+    /// Its nickname, its role and the end of its thread's id, by which one is told from another.
+    pub fn describe(&self) -> String {
+        let thread = self.thread.as_str();
+        let end = thread.char_indices().rev().nth(5).and_then(|(at, _)| thread.get(at..));
+        let name = self.name.as_deref().unwrap_or("sub-agent");
+        let role = self.role.as_ref().map(|role| format!("{role}, ")).unwrap_or_default();
+        format!("{name} ({role}thread …{})", end.unwrap_or(thread))
+    }
 }
 
 /// What a task has used.
@@ -126,6 +145,12 @@ pub struct Tally {
     /// Some input has chosen a model or an effort: from then on every turn says its own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_chosen: bool,
+    /// The goal stands still because the task does; it goes on with the next turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub goal_held: bool,
+    /// The task is over and its goal is not: Codex must be told before it has the thread again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub goal_stops: bool,
 }
 
 /// A model, and how it works.

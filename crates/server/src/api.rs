@@ -27,8 +27,8 @@ use ostler_model::task::{
 };
 use ostler_model::thread::{IfBusy, OnStall};
 use ostler_model::{
-    Ask, Decision, Input, IntentId, Item, Message, Notification, RuleId, Task, TaskId, TaskState,
-    TurnId, TurnResult,
+    Ask, AutoReview, Decision, GoalChange, Input, IntentId, Item, Message, Notification, RuleId,
+    Task, TaskId, TaskState, TurnId, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -202,6 +202,49 @@ impl TaskDetail {
     }
 }
 
+/// `POST /v1/tasks/{id}/goal`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GoalRequest {
+    pub change: GoalVerb,
+    #[serde(default)]
+    pub objective: Option<String>,
+    #[serde(default)]
+    pub token_budget: Option<u64>,
+    #[serde(default)]
+    pub key: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalVerb {
+    Set,
+    Pause,
+    Resume,
+    Clear,
+}
+
+impl GoalRequest {
+    /// The change, or what is wrong with it.
+    pub fn change(&self) -> Result<GoalChange, String> {
+        let plain = match self.change {
+            GoalVerb::Set => {
+                let objective = self.objective.clone();
+                let objective = objective.ok_or("objective is missing: say what the goal is")?;
+                let change = GoalChange::Set { objective, token_budget: self.token_budget };
+                return change.check().map(|()| change);
+            }
+            GoalVerb::Pause => GoalChange::Pause,
+            GoalVerb::Resume => GoalChange::Resume,
+            GoalVerb::Clear => GoalChange::Clear,
+        };
+        match (&self.objective, self.token_budget) {
+            (None, None) => Ok(plain),
+            _ => Err("an objective and a token budget go only with the change \"set\"".to_owned()),
+        }
+    }
+}
+
 /// `POST /v1/tasks/{id}/send`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -316,9 +359,19 @@ pub struct Receipts {
     /// decided are among the intents.
     #[serde(default)]
     pub decided: Vec<AskRecord>,
+    /// What Codex's own reviewer decided, so that nobody was asked.
+    #[serde(default)]
+    pub reviewed: Vec<Reviewed>,
     /// Who was told what of it, the oldest first.
     #[serde(default)]
     pub notifications: Vec<Notification>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reviewed {
+    /// Unix milliseconds.
+    pub at: i64,
+    pub review: AutoReview,
 }
 
 /// `POST /v1/tasks/{id}/release`

@@ -6,11 +6,12 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use ostler_engine::NotificationFilter;
+use ostler_model::auto_review::AutoVerdict;
 use ostler_model::task::{AskRecord, DecidedBy};
 use ostler_model::{Event, TurnId};
 use serde::Deserialize;
 
-use crate::api::{ItemShown, Items, Messages, Receipts, Step, Turn, Turns, Why};
+use crate::api::{ItemShown, Items, Messages, Receipts, Reviewed, Step, Turn, Turns, Why};
 use crate::ids;
 use crate::problem::Problem;
 use crate::tasks::Office;
@@ -80,11 +81,19 @@ pub(crate) async fn receipts(
         }
     };
     let decided = decided.into_iter().filter(is_decided_alone).collect();
+    let mut reviewed = Vec::new();
+    for logged in store.review_events(&task).await? {
+        if let Event::AutoReview { review, .. } = logged.event
+            && review.verdict != AutoVerdict::InProgress
+        {
+            reviewed.push(Reviewed { at: logged.at, review });
+        }
+    }
     // Who was told belongs to the whole task.
     let filter = NotificationFilter { task: Some(task.clone()), ..NotificationFilter::default() };
     let mut notifications = store.notifications(&filter, None, MOST_PER_PAGE).await?.notifications;
     notifications.reverse();
-    Ok(Json(Receipts { task, intents, decided, notifications }))
+    Ok(Json(Receipts { task, intents, decided, reviewed, notifications }))
 }
 
 fn is_decided_alone(ask: &AskRecord) -> bool {

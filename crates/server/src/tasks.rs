@@ -17,8 +17,8 @@ use ostler_model::{Input, Task, TaskId, TaskState, TurnId};
 use serde::Deserialize;
 
 use crate::api::{
-    Accepted, AppServer, ForkRequest, Released, Removed, SendRequest, StartAnswer, StartRequest,
-    TaskDetail, TaskList,
+    Accepted, AppServer, ForkRequest, GoalRequest, Released, Removed, SendRequest, StartAnswer,
+    StartRequest, TaskDetail, TaskList,
 };
 use crate::given::Nothing;
 use crate::guard::{Need, Rights};
@@ -128,6 +128,7 @@ pub(crate) fn task_table() -> Routes<Arc<Office>> {
         .post("/v1/tasks/{task}/send", Need::Operate, send)
         .post("/v1/tasks/{task}/steer", Need::Operate, steer)
         .post("/v1/tasks/{task}/interrupt", Need::Operate, interrupt)
+        .post("/v1/tasks/{task}/goal", Need::Operate, goal)
         .post("/v1/tasks/{task}/release", Need::Operate, release)
         .post("/v1/tasks/{task}/fork", Need::Operate, fork)
         .get("/v1/tasks/{task}/events", Need::Read, events::follow)
@@ -429,6 +430,26 @@ async fn interrupt(
     agents::may_touch(&caller, &task, "interrupt")?;
     let task = task.id;
     let intent = office.engine.interrupt(&task, &caller.name()).await?;
+    Ok((StatusCode::ACCEPTED, Json(Accepted { task, intent, unchecked: None })).into_response())
+}
+
+/// Has Codex work towards something over many turns, or no longer.
+async fn goal(
+    State(office): State<Arc<Office>>,
+    rights: Rights,
+    mut caller: Caller,
+    Path(task): Path<String>,
+    headers: HeaderMap,
+    Given(request): Given<GoalRequest>,
+) -> Result<Response, Problem> {
+    let change = request.change().map_err(|detail| Problem::new(Trouble::BadRequest, detail))?;
+    let key = one_key(request.key.as_deref(), &headers)?;
+    let mut found = ids::task(office.engine.store(), &task).await?;
+    rights.look_at(&mut caller).await;
+    agents::may_touch(&caller, &found, "change the goal of")?;
+    bounds::check(&office, &caller, &mut found.settings).await?;
+    let task = found.id;
+    let intent = office.engine.change_goal(&task, change, &caller.name(), key.as_deref()).await?;
     Ok((StatusCode::ACCEPTED, Json(Accepted { task, intent, unchecked: None })).into_response())
 }
 

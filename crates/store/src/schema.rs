@@ -28,6 +28,7 @@ pub(crate) const TASKS: Layouts = Layouts {
         include_str!("../migrations/0003.sql"),
         include_str!("../migrations/0004.sql"),
         include_str!("../migrations/0005.sql"),
+        include_str!("../migrations/0006.sql"),
     ],
 };
 

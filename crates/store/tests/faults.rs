@@ -30,6 +30,7 @@ fn task(id: &str) -> Task {
         budget: Budget::default(),
         wake_at: None,
         limit_streak: 0,
+        goal: None,
         tally: ostler_model::task::Tally::default(),
         created_at: 0,
         updated_at: 0,

@@ -65,6 +65,7 @@ impl Stage {
             }
             Update::Stalled { .. }
             | Update::Compacted { .. }
+            | Update::AutoReview { .. }
             | Update::Disconnected { .. }
             | Update::Reconnected => note(update).into_iter().collect(),
             _ => Vec::new(),

@@ -47,6 +47,8 @@ pub(super) struct Follow {
     turns: Vec<TurnId>,
     /// The log was read up to the beginning of ours. What began before it is nobody's here.
     has_begun: bool,
+    /// Our turn is complete, and Codex goes on with its goal by itself.
+    awaits_goal: Option<TurnResult>,
     /// The turn that runs, if it is not known to be ours, and what happened in it.
     early: Option<(TurnId, Vec<Activity>)>,
     /// Text that grew before we came, and the last event before it: what is older is told first.
@@ -88,6 +90,7 @@ impl Follow {
             after: after.unwrap_or_default(),
             turns: Vec::new(),
             has_begun: false,
+            awaits_goal: None,
             early: None,
             growing: None,
             stage: Stage::default(),
@@ -192,6 +195,12 @@ impl Follow {
                     Some(_) => Ok(None),
                 }
             }
+            // Its goal was stopped between two turns.
+            Event::State { to, .. } if to.is_over() && self.awaits_goal.is_some() => {
+                let Some(result) = self.awaits_goal.take() else { return Ok(None) };
+                let last = self.last_of_goal(result).await?;
+                self.ended(Some(last), None).await.map(Some)
+            }
             // Not of what the task was given before.
             Event::State { to, cause, .. }
                 if matches!(to, TaskState::Queued | TaskState::Parked) && self.concerns(&cause) =>
@@ -204,6 +213,12 @@ impl Follow {
                 let record: AskRecord = self.get(&format!("/v1/asks/{ask}")).await?;
                 if record.state.takes_a_decision() {
                     self.ask(record).await;
+                }
+                Ok(None)
+            }
+            Event::AutoReview { turn: Some(turn), review, .. } => {
+                if self.may_be_ours(&turn) {
+                    self.of_turn(&turn, [Activity::Note(review.describe())]).await;
                 }
                 Ok(None)
             }
@@ -311,10 +326,22 @@ impl Follow {
 
     /// A turn that failed is not the end if the task goes on by itself: after a crash, or when a limit has passed.
     async fn turn_ended(&mut self, result: TurnResult) -> Result<Option<Over>, PortError> {
-        if result.failure().is_some() && !self.detail().await?.task.state.is_over() {
+        let task = self.detail().await?.task;
+        // Codex goes on with its goal, or has already begun the turn that ends it.
+        let has_begun_another = task.turn.as_ref().is_some_and(|turn| *turn != result.turn);
+        let goal = task.goal.as_ref();
+        let goal_goes_on = goal.is_some_and(|goal| goal.is_open() || has_begun_another);
+        if !task.state.is_over() && (result.failure().is_some() || goal_goes_on) {
+            self.awaits_goal = result.failure().is_none().then_some(result);
             return Ok(None);
         }
-        self.ended(Some(result), None).await.map(Some)
+        // One that answered another input is not the answer to ours.
+        let result = match self.awaits_goal.take() {
+            Some(ours) if !result.inputs.is_empty() => ours,
+            _ => result,
+        };
+        let last = self.last_of_goal(result).await?;
+        self.ended(Some(last), None).await.map(Some)
     }
 
     async fn detail(&self) -> Result<TaskDetail, PortError> {

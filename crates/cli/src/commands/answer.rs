@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use ostler_model::task::AskRecord;
 use ostler_server::api::AnswerRequest;
 
-use crate::conversation::{Screen, words};
+use crate::conversation::{Screen, Shown, words};
 use crate::daemon::ReachArguments;
 use crate::failure::{Exit, Failure};
 use crate::prompt;
@@ -95,6 +95,10 @@ async fn work(arguments: &AnswerArguments, output: Output) -> Result<ExitCode, F
             if !(io::stdin().is_terminal() && screen.is_seen()) {
                 return Err(Failure::new(Exit::Usage, "there is no terminal to ask on")
                     .hint(decision::hint(&ask)));
+            }
+            if let Some(agent) = &ask.agent {
+                let text = format!("the sub-agent {} asks", agent.describe());
+                screen.show(&Shown::Step { text }.into());
             }
             let talk = interruption.or(talk::with_person(&ask, &mut screen)).await;
             screen.end_line();

@@ -9,7 +9,7 @@ use crate::daemon::ReachArguments;
 use crate::failure::Failure;
 use crate::running::block_on;
 use crate::tasks::table::{Cell, table};
-use crate::tasks::{Desk, time};
+use crate::tasks::{Desk, time, words};
 use crate::terminal::Output;
 
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &AsksArguments, output: Output) -> Result<ExitCode,
                     Cell::plain(ask.id.as_str()),
                     Cell::plain(task),
                     Cell::dim(time::span(now.saturating_sub(ask.opened_at))),
-                    Cell::plain(ask.content.kind.summary()),
+                    Cell::plain(words::asked(ask)),
                 ]
             })
             .collect();

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use ostler_engine::TaskDiff;
 use ostler_model::TaskState;
+use ostler_model::auto_review::AutoVerdict;
 use ostler_model::task::{AskClosed, AskRecord, Intent, IntentState};
-use ostler_server::api::{Receipts, Turn, Turns, Why};
+use ostler_server::api::{Receipts, Reviewed, Turn, Turns, Why};
 use serde_json::json;
 
 use super::notify;
@@ -75,6 +76,7 @@ pub(crate) fn receipts(arguments: &TaskArgument, output: Output) -> Result<ExitC
             .map(|intent| (intent.at, intent_row(intent, now)))
             .chain(receipts.decided.iter().filter_map(|ask| decided_row(ask, now)))
             .collect();
+        rows.extend(receipts.reviewed.iter().map(|reviewed| reviewed_row(reviewed, now)));
         rows.sort_by_key(|(at, _)| *at);
         let rows: Vec<Vec<Cell>> = rows.into_iter().map(|(_, row)| row).collect();
         output.say_styled(&table(&["WHEN", "WISH", "WHAT BECAME OF IT", ""], &rows));
@@ -97,6 +99,21 @@ fn intent_row(intent: &Intent, now: i64) -> Vec<Cell> {
         Cell::styled(words::intent(&intent.state), words::style(state)),
         Cell::plain(words::wish(&intent.wish)),
     ]
+}
+
+/// What Codex's own reviewer decided.
+fn reviewed_row(reviewed: &Reviewed, now: i64) -> (i64, Vec<Cell>) {
+    let state = match reviewed.review.verdict {
+        AutoVerdict::Approved => TaskState::Completed,
+        _ => TaskState::Failed,
+    };
+    let row = vec![
+        Cell::dim(time::ago(reviewed.at, now)),
+        Cell::plain("review"),
+        Cell::styled(reviewed.review.verdict.name().replace('_', " "), words::style(state)),
+        Cell::plain(reviewed.review.describe()),
+    ];
+    (reviewed.at, row)
 }
 
 /// An ask that no person decided.

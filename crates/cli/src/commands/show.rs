@@ -65,6 +65,7 @@ fn write(out: &mut String, detail: &TaskDetail, now: i64) -> std::fmt::Result {
             "worktree",
             settings.worktree.as_ref().map(|tree| format!("{} ({})", tree.path, tree.branch)),
         ),
+        ("goal", task.goal.as_ref().map(ostler_model::Goal::describe)),
         ("forked from", forked),
         ("started", Some(format!("{} by {}", time::ago(task.created_at, now), task.started_by))),
         ("used", Some(format!("{} turns, {} tokens, {work} at work", spent.turns, spent.tokens))),
@@ -86,7 +87,7 @@ fn write(out: &mut String, detail: &TaskDetail, now: i64) -> std::fmt::Result {
     }
     for ask in &detail.asks {
         let yellow = words::style(ostler_model::TaskState::WaitingForApproval);
-        let asked = ask.content.kind.summary();
+        let asked = words::asked(ask);
         writeln!(out, "\n{yellow}▌{yellow:#} {bold}{}{bold:#}", safe(&asked))?;
         writeln!(out, "{yellow}▌{yellow:#} answer it with `ostler answer {}`", ask.id)?;
     }

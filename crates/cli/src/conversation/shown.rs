@@ -18,6 +18,8 @@ pub(crate) struct Line {
 pub(crate) struct AgentShown {
     pub(crate) thread: String,
     pub(crate) name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) role: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

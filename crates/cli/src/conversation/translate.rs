@@ -23,7 +23,11 @@ pub(crate) fn line(told: &ThreadUpdate) -> Option<Line> {
 }
 
 fn agent(agent: &Agent) -> AgentShown {
-    AgentShown { thread: agent.thread.to_string(), name: agent.name.clone() }
+    AgentShown {
+        thread: agent.thread.to_string(),
+        name: agent.name.clone(),
+        role: agent.role.clone(),
+    }
 }
 
 /// What a person sees of a thread's own news.
@@ -73,6 +77,12 @@ pub(crate) fn update(update: &Update) -> Option<Shown> {
         Update::Compacted { .. } => {
             Shown::Step { text: "Codex summed the history up to make room".to_owned() }
         }
+        Update::Goal { goal: Some(goal) } => {
+            Shown::Step { text: format!("goal {}: {}", goal.status.describe(), goal.objective) }
+        }
+        // Each opening of a thread says so.
+        Update::Goal { goal: None } => return None,
+        Update::AutoReview { review, .. } => Shown::Step { text: review.describe() },
         Update::Retrying { failure, attempt, for_ms, .. } => Shown::Retrying {
             class: failure.class.name().to_owned(),
             message: failure.message.clone(),

@@ -38,6 +38,9 @@ pub(crate) fn line(event: &Event) -> Option<Line> {
             }
             Wish::Send { input, .. } => Shown::Prompt { text: input.summary(PROMPT_CHARACTERS) },
             Wish::Interrupt => Shown::Step { text: format!("{} ends the turn", intent.by) },
+            Wish::Goal { goal } => {
+                Shown::Step { text: format!("{}: {}", intent.by, goal.describe()) }
+            }
             Wish::Answer { .. } => return None,
         },
         Event::State { to, cause, .. } => match to {
@@ -67,6 +70,10 @@ pub(crate) fn line(event: &Event) -> Option<Line> {
         Event::AskReturned { ask } => step(format!("Codex asks again (ask {ask})")),
         Event::AskParked { ask } => {
             step(format!("Codex was lost while it asked; an answer to ask {ask} is kept for it"))
+        }
+        Event::AutoReview { agent, review, .. } => {
+            let shown = step(review.describe());
+            return Some(Line { agent: agent.as_ref().map(shown_agent), shown });
         }
         Event::AskEscalated { ask } => {
             Shown::Warning { text: format!("ask {ask} has waited for long") }
@@ -132,7 +139,11 @@ fn delta(partial: &Partial, text: String) -> Line {
 }
 
 fn shown_agent(agent: &Agent) -> AgentShown {
-    AgentShown { thread: agent.thread.to_string(), name: agent.name.clone() }
+    AgentShown {
+        thread: agent.thread.to_string(),
+        name: agent.name.clone(),
+        role: agent.role.clone(),
+    }
 }
 
 fn step(text: String) -> Shown {

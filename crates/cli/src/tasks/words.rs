@@ -2,8 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 use ostler_model::task::{
-    AskClosed, Cause, Edge, IntentState, ModelChoice, NotDone, Receipt, Retrying, Running, Sandbox,
-    SandboxMode, Wish,
+    AskClosed, AskRecord, Cause, Edge, IntentState, ModelChoice, NotDone, Receipt, Retrying,
+    Running, Sandbox, SandboxMode, Wish,
 };
 use ostler_model::{Task, TaskState};
 
@@ -119,6 +119,7 @@ pub(crate) fn wish(wish: &Wish) -> String {
             }
         }
         Wish::Interrupt => "end the turn".to_owned(),
+        Wish::Goal { goal } => goal.describe(),
         Wish::Answer { ask, decision, .. } => format!("{ask}: {}", words::decision(decision)),
     }
 }
@@ -133,6 +134,7 @@ pub(crate) fn intent(state: &IntentState) -> String {
         IntentState::Done { receipt: Receipt::Interrupted { turn } } => {
             format!("turn {turn} was ended")
         }
+        IntentState::Done { receipt: Receipt::GoalChanged } => "Codex has it".to_owned(),
         IntentState::Done { receipt: Receipt::Nothing } => "there was nothing to do".to_owned(),
         IntentState::NotDone { why } => format!("did not run: {}", not_done(why)),
         IntentState::Unknown { why } => format!("unknown: {why}"),
@@ -147,6 +149,15 @@ fn not_done(why: &NotDone) -> String {
         NotDone::TooLate => "it came too late".to_owned(),
         NotDone::Needless => "what it was about was given again instead".to_owned(),
         NotDone::NotOffered => "the question does not take that answer".to_owned(),
+    }
+}
+
+/// What is asked, and which sub-agent asks.
+pub(crate) fn asked(ask: &AskRecord) -> String {
+    let what = ask.content.kind.summary();
+    match &ask.agent {
+        Some(agent) => format!("{}: {what}", agent.describe()),
+        None => what,
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::world::{VERSIONS, World};
 
-const FLOWS: [&str; 12] = [
+const FLOWS: [&str; 13] = [
     "version",
     "schema",
     "greeting",
@@ -16,6 +16,7 @@ const FLOWS: [&str; 12] = [
     "file-change",
     "steer",
     "interrupt",
+    "goal",
     "two-clients",
     "unknown-request",
     "resume-after-kill",

@@ -69,8 +69,9 @@ impl Actor {
         };
         let Some(root) = self.root_of(&parent) else { return };
         let Some(version) = self.server().map(|server| server.version().clone()) else { return };
-        let name = view.and_then(|view| view.agent_nickname);
-        let agent = Agent { thread: thread.clone(), name };
+        let (name, role) =
+            view.map(|view| (view.agent_nickname, view.agent_role)).unwrap_or_default();
+        let agent = Agent { thread: thread.clone(), name, role };
         let above = self.threads.get(&root).and_then(Entry::as_root);
         let limits = above.map(|above| above.limits.clone()).unwrap_or_default();
         self.threads.insert(thread.clone(), Entry::child(agent, parent, &limits, &version));

@@ -4,9 +4,10 @@ use jiff::Zoned;
 use ostler_model::plan::{Plan, PlanStatus, PlanStep};
 use ostler_model::thread::{DeltaKind, GiveFailure, Said, SaidEnd, Signal, What};
 use ostler_model::usage::Tokens;
-use ostler_model::{AskId, Failure, ThreadId, TurnId};
+use ostler_model::{AskId, Failure, Goal, ThreadId, TurnId};
 
 use super::actor::{Actor, Link};
+use super::auto_review::auto_review;
 use super::entry::PendingAsk;
 use crate::peer::Event;
 use crate::protocol::error::TurnError;
@@ -277,6 +278,14 @@ pub(crate) fn said(
         }
         Notification::ThreadCompacted(event) => {
             say(&event.thread_id, event.turn_id.as_ref(), What::Compacted)
+        }
+        Notification::ThreadGoalUpdated(event) => {
+            say(&event.thread_id, None, What::Goal(Some(Goal::from(&event.goal))))
+        }
+        Notification::ThreadGoalCleared(event) => say(&event.thread_id, None, What::Goal(None)),
+        Notification::AutoReviewStarted(event) | Notification::AutoReviewCompleted(event) => {
+            let what = What::AutoReview(auto_review(event));
+            say(&event.thread_id, event.turn_id.as_ref(), what)
         }
         Notification::Error(notice) => {
             let thread = notice.thread_id.as_ref()?;

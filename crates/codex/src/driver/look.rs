@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostler_model::item::Outcome;
 use ostler_model::thread::{SaidEnd, SeenInput, SeenState, SeenTurn, View};
-use ostler_model::{InputId, Item, ThreadId};
+use ostler_model::{InputId, Item, ThreadId, TurnId};
 
 use super::hear::turn_end;
 use crate::app_server::{AppServer, CallError};
@@ -28,6 +28,48 @@ const TURNS: u32 = 5;
 /// How the thread stands, and its last turns. What Codex cannot tell (a thread without turns, an ephemeral one) is left out.
 pub(super) async fn look(server: &AppServer, thread: &ThreadId) -> Result<View, String> {
     Ok(look_with_file(server, thread).await?.0)
+}
+
+/// Pages of turns that are read at most to find the last one that is known. Some 200 rounds of a goal.
+const MOST_PAGES: usize = 40;
+
+/// Adds older turns to what was seen, until this one is among them. A goal may have had many while nobody listened.
+pub(super) async fn look_back(
+    server: &AppServer,
+    thread: &ThreadId,
+    since: &TurnId,
+    view: &mut View,
+) {
+    let mut cursor = None;
+    let mut older = Vec::new();
+    for _ in 0..MOST_PAGES {
+        if view.turns.iter().chain(&older).any(|turn| turn.id == *since) {
+            break;
+        }
+        let list = ThreadTurnsList {
+            thread_id: thread.clone(),
+            cursor: cursor.clone(),
+            limit: Some(TURNS),
+            sort_direction: Some(SortDirection::Desc),
+            items_view: Some(ItemsView::Full),
+        };
+        let page = match server.call_within(&list, LOOK_DEADLINE).await {
+            Ok(page) => page,
+            Err(error) => {
+                tracing::warn!(%error, %thread, "older turns of a goal cannot be read");
+                break;
+            }
+        };
+        let known = |id: &TurnId| view.turns.iter().any(|turn| turn.id == *id);
+        older.extend(page.data.iter().filter_map(seen).filter(|turn| !known(&turn.id)));
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    older.reverse();
+    older.append(&mut view.turns);
+    view.turns = older;
 }
 
 /// The same, and where the thread is written down.

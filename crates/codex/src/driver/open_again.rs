@@ -7,7 +7,7 @@ use ostler_model::{Failure, FailureClass, InputId, ThreadId, TurnId};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::look::look;
+use super::look::{look, look_back};
 use super::recorded::add_recorded;
 use super::settled::{UnderWay, has, look_settled};
 use super::unheard::add_unheard;
@@ -38,6 +38,8 @@ pub(super) struct Before {
     pub(super) turn: Option<TurnId>,
     /// Inputs that Codex may have, with their words.
     pub(super) inputs: Vec<(InputId, String)>,
+    /// The last turn that is known, where Codex may have started any number of others since: the thread has a goal.
+    pub(super) goal_since: Option<TurnId>,
 }
 
 impl Before {
@@ -113,6 +115,9 @@ pub(super) async fn open_again(
             let seen = look_settled(server, thread, under_way).await;
             let seen = seen.map_err(|reason| Failure::new(FailureClass::ServerGone, reason));
             let (mut view, file) = seen.map_err(NotReopened::Lost)?;
+            if let Some(since) = &before.goal_since {
+                look_back(server, thread, since, &mut view).await;
+            }
             let under_way = before.turns_under_way(&view);
             add_recorded(&mut view, file.as_deref(), &under_way, server.version()).await;
             add_unheard(&mut view, file, &before.inputs).await;

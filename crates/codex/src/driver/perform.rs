@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use ostler_model::thread::{Effect, GiveFailure, Signal, Update};
-use ostler_model::{Failure, FailureClass, InputId, ThreadId, TurnEnd, TurnId};
+use ostler_model::{Failure, FailureClass, GoalChange, InputId, ThreadId, TurnEnd, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use super::actor::{Actor, Done};
 use super::context::{Context, give};
+use super::goal::change_goal;
 use super::look::look;
 use crate::app_server::CallError;
 use crate::peer::{RequestError, RpcError};
@@ -145,9 +146,15 @@ impl Actor {
 
     fn interrupt(&mut self, thread: &ThreadId, turn: TurnId) {
         let Some(server) = self.server().cloned() else { return };
+        let has_goal = self.threads.get(thread).is_some_and(|it| it.machine.has_open_goal());
         let thread = thread.clone();
         let interrupt = TurnInterrupt { thread_id: thread.clone(), turn_id: turn.clone() };
         self.spawn(async move {
+            // Else Codex may start the next turn by itself, if this one ends before the interrupt arrives.
+            if has_goal && let Err(error) = change_goal(&server, &thread, &GoalChange::Pause).await
+            {
+                tracing::warn!(%error, %thread, "the goal of an interrupted turn is not paused");
+            }
             match server.call_within(&interrupt, INTERRUPT_DEADLINE).await {
                 Ok(_) => Done::Nothing,
                 Err(_) => Done::Signal(thread, Signal::InterruptFailed { turn }),

@@ -31,7 +31,10 @@ impl Driver {
         recalled: Recalled,
     ) -> Result<(Thread, ThreadUpdates), OpenError> {
         let on = self.connected().await?;
+        let running = recalled.turn.as_ref().map(|turn| &turn.id);
+        let last_known = running.or_else(|| recalled.past.last().map(|past| &past.id));
         let before = Before {
+            goal_since: last_known.filter(|_| recalled.goal.is_some()).cloned(),
             settings: settings.clone(),
             has_turns: recalled.has_turns,
             // It was lost with whoever had it.

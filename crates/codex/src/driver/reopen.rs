@@ -123,6 +123,7 @@ impl Actor {
         };
         let given = root.inputs.iter().filter(|(input, _)| entry.machine.has_given(input));
         let before = Before {
+            goal_since: None,
             turn: entry.machine.turn().cloned(),
             settings: root.settings.clone(),
             has_turns: root.has_turns,

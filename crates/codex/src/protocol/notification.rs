@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 
 use super::lenient;
 use views::{
-    AccountUpdated, ConfigWarning, Delta, DeprecationNotice, ErrorNotice, FileChangePatch,
-    ItemEvent, LoginCompleted, McpServerStatus, McpToolCallProgress, ModelRerouted, PartDelta,
-    RateLimitsUpdated, RequestResolved, SummaryPartAdded, TerminalInteraction, ThreadCompacted,
-    ThreadNamed, ThreadOnly, ThreadSettingsUpdated, ThreadStarted, ThreadStatusChanged,
-    TokenUsageUpdated, TurnDiff, TurnEvent, TurnPlan, Warning,
+    AccountUpdated, AutoReviewEvent, ConfigWarning, Delta, DeprecationNotice, ErrorNotice,
+    FileChangePatch, GoalUpdated, ItemEvent, LoginCompleted, McpServerStatus, McpToolCallProgress,
+    ModelRerouted, PartDelta, RateLimitsUpdated, RequestResolved, SummaryPartAdded,
+    TerminalInteraction, ThreadCompacted, ThreadNamed, ThreadOnly, ThreadSettingsUpdated,
+    ThreadStarted, ThreadStatusChanged, TokenUsageUpdated, TurnDiff, TurnEvent, TurnPlan, Warning,
 };
 
 /// One notification, by method. Deltas borrow from the message, because they are the volume.
@@ -25,6 +25,10 @@ pub enum Notification<'a> {
     ThreadSettingsUpdated(ThreadSettingsUpdated),
     ThreadCompacted(ThreadCompacted),
     ThreadNameUpdated(ThreadNamed),
+    ThreadGoalUpdated(GoalUpdated),
+    ThreadGoalCleared(ThreadOnly),
+    AutoReviewStarted(AutoReviewEvent),
+    AutoReviewCompleted(AutoReviewEvent),
     TurnStarted(TurnEvent),
     TurnCompleted(TurnEvent),
     TurnDiffUpdated(TurnDiff<'a>),
@@ -97,6 +101,10 @@ pub fn parse_notification<'a>(method: &'a str, params: &'a RawValue) -> Notifica
         "thread/settings/updated" => read(params).map(Notification::ThreadSettingsUpdated),
         "thread/compacted" => read(params).map(Notification::ThreadCompacted),
         "thread/name/updated" => read(params).map(Notification::ThreadNameUpdated),
+        "thread/goal/updated" => read(params).map(Notification::ThreadGoalUpdated),
+        "thread/goal/cleared" => read(params).map(Notification::ThreadGoalCleared),
+        "item/autoApprovalReview/started" => read(params).map(Notification::AutoReviewStarted),
+        "item/autoApprovalReview/completed" => read(params).map(Notification::AutoReviewCompleted),
         "mcpServer/startupStatus/updated" => read(params).map(Notification::McpServerStatusUpdated),
         "serverRequest/resolved" => read(params).map(Notification::ServerRequestResolved),
         "error" => read(params).map(Notification::Error),

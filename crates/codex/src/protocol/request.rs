@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod command;
+pub mod goal;
 pub mod initialize;
 pub mod mcp;
 pub mod thread;

@@ -74,6 +74,10 @@ pub const RULES: &[Rule] = &[
     method("thread/revert", R0_166_0, None),
     method("thread/rollback", R0_125_0, Some(R0_142_5)),
     method("permissionProfile/list", R0_142_5, None),
+    // 0.130.0 has them as an experiment that is off.
+    method("thread/goal/set", R0_142_5, None),
+    method("thread/goal/get", R0_142_5, None),
+    method("thread/goal/clear", R0_142_5, None),
     method("server/diagnostics", R0_166_0, None),
 ];
 

@@ -133,6 +133,8 @@ impl Message {
 /// What Codex sends that not every supported version sends.
 const SINCE: &[(&str, Release)] = &[
     ("thread/settings/updated", versions::R0_142_5),
+    ("thread/goal/updated", versions::R0_142_5),
+    ("thread/goal/cleared", versions::R0_142_5),
     ("attestation/generate", versions::R0_142_5),
     ("currentTime/read", versions::R0_142_5),
 ];

@@ -4,7 +4,7 @@
 
 use ostler_model::thread::{IfBusy, InputState, RecalledPast, RecalledTurn};
 use ostler_model::usage::Tokens;
-use ostler_model::{InputId, Interrupter, TurnId};
+use ostler_model::{Goal, InputId, Interrupter, TurnId};
 
 use super::input::TurnInput;
 use super::update::Agent;
@@ -29,6 +29,8 @@ pub struct Recalled {
     pub interrupted_by: Option<Interrupter>,
     /// The sum of the whole thread as it was told last; by it the share of a turn that nobody saw is reckoned.
     pub thread_usage: Option<Tokens>,
+    /// The thread's goal as it was told last: Codex starts turns for it by itself.
+    pub goal: Option<Goal>,
     /// Sub-agents that have a turn told as begun and not as ended.
     pub agents: Vec<RecalledAgent>,
 }
@@ -66,6 +68,7 @@ impl Recalled {
             past: self.past.clone(),
             interrupted_by: self.interrupted_by.clone(),
             thread_usage: self.thread_usage,
+            goal: self.goal.clone(),
         }
     }
 }

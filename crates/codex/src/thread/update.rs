@@ -35,6 +35,8 @@ pub struct Agent {
     pub thread: ThreadId,
     /// Codex gives sub-agents names.
     pub name: Option<String>,
+    /// What it was started as, where Codex says so.
+    pub role: Option<String>,
 }
 
 /// Things to know that belong to no turn.

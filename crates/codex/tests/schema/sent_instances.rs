@@ -9,6 +9,7 @@ use ostler_codex::protocol::request::account::{
 use ostler_codex::protocol::request::command::{
     BackgroundTerminalsClean, CommandExec, ServerDiagnostics, ThreadShellCommand,
 };
+use ostler_codex::protocol::request::goal::{ThreadGoalClear, ThreadGoalGet, ThreadGoalSet};
 use ostler_codex::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
 use ostler_codex::protocol::request::mcp::McpServerStatusList;
 use ostler_codex::protocol::request::thread::{
@@ -27,7 +28,7 @@ use ostler_codex::protocol::settings::{SandboxMode, SandboxPolicy};
 use ostler_codex::protocol::user_input::UserInput;
 use ostler_codex::protocol::{ClientRequest, CodexVersion, prepare};
 use ostler_codex::schema::reliance::Part;
-use ostler_model::{ThreadId, TurnId};
+use ostler_model::{GoalChange, ThreadId, TurnId};
 use serde_json::{Value, json};
 
 /// One message as it would go out.
@@ -42,6 +43,7 @@ pub(crate) fn requests(version: &str) -> Vec<Sent> {
     let mut sent = Outbox { version: CodexVersion::parse(version).unwrap(), sent: Vec::new() };
     openings(&mut sent);
     histories(&mut sent);
+    goals(&mut sent);
     turns(&mut sent);
     sent.put(&Initialize {
         client_info: ClientInfo { name: text(), title: Some(text()), version: text() },
@@ -149,6 +151,15 @@ fn openings(sent: &mut Outbox) {
             sent.put(&start);
         }
     }
+}
+
+fn goals(sent: &mut Outbox) {
+    let set = GoalChange::Set { objective: text(), token_budget: Some(1) };
+    for change in [set, GoalChange::Pause, GoalChange::Resume] {
+        sent.put(&ThreadGoalSet::of(thread(), &change).unwrap());
+    }
+    sent.put(&ThreadGoalGet { thread_id: thread() });
+    sent.put(&ThreadGoalClear { thread_id: thread() });
 }
 
 fn histories(sent: &mut Outbox) {

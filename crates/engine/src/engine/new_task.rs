@@ -68,6 +68,7 @@ pub(crate) fn new_task(
         spent: ostler_model::task::Spent::default(),
         wake_at: None,
         limit_streak: 0,
+        goal: None,
         tally: ostler_model::task::Tally::default(),
         created_at: at,
         updated_at: at,

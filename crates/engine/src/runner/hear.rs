@@ -21,7 +21,11 @@ const GAP: &str = "\n[text may be missing here until this step ends]\n";
 
 impl Runner {
     pub(super) fn hear(&mut self, told: ThreadUpdate) {
-        let agent = told.agent.map(|agent| Agent { thread: agent.thread, name: agent.name });
+        let agent = told.agent.map(|agent| Agent {
+            thread: agent.thread,
+            name: agent.name,
+            role: agent.role,
+        });
         match told.what {
             // Whoever looks at raw lines hears them from the driver.
             Told::Wire(_) => {}
@@ -36,6 +40,9 @@ impl Runner {
             }
             Told::Update(Update::AskOpened { ask, content }) => self.asked(agent, ask, *content),
             Told::Update(Update::AskClosed { ask, how }) => self.ask_closed(agent, ask, how),
+            Told::Update(Update::AutoReview { turn, review }) => {
+                self.log.event(now(), Event::AutoReview { agent, turn, review });
+            }
             Told::Update(update) => match agent {
                 None => self.hear_update(update),
                 Some(agent) => self.hear_agent(agent, update),
@@ -66,6 +73,11 @@ impl Runner {
         let at = now();
         if let Update::ItemEnded { item, .. } = &mut update {
             name_ourselves(item);
+        }
+        if let Update::Goal { goal } = &update
+            && !self.is_news_of_goal(goal.as_ref())
+        {
+            return self.step(Signal::Told(Box::new(update)));
         }
         match &update {
             Update::TurnBegan { turn } => self.turn_began(turn, at),
@@ -193,6 +205,9 @@ fn is_for_the_rules(update: &Update) -> bool {
             | Update::InputRefused { .. }
             | Update::Usage { .. }
             | Update::Retrying { .. }
+            | Update::Goal { .. }
+            | Update::Disconnected { .. }
+            | Update::Reconnected
             | Update::TurnEnded { .. }
     )
 }

@@ -12,7 +12,7 @@ use ostler_codex::thread::{Notice, Recalled, Thread, ThreadUpdates};
 use ostler_model::task::machine::Signal;
 use ostler_model::task::{ForkedFrom, Intent, IntentState, Wish};
 use ostler_model::thread::Update;
-use ostler_model::{AskKind, Event, Failure, FailureClass, Interrupter, ItemId, Task};
+use ostler_model::{AskKind, Event, Failure, FailureClass, GoalChange, Interrupter, ItemId, Task};
 
 use ostler_store::StoreError;
 
@@ -142,6 +142,16 @@ async fn open_in(
             driver.fork_thread_at(thread, turn.clone(), settings, options).await
         }
         (Some(thread), _) => {
+            if task.tally.goal_stops {
+                // Codex starts a turn as soon as it has the thread again.
+                let paused = driver.change_goal(thread, &GoalChange::Pause).await;
+                if let Err(failure) = paused {
+                    if failure.class == FailureClass::ServerGone {
+                        return Err(failure);
+                    }
+                    tracing::warn!(task = %task.id, reason = %failure.message, "the goal of a task that was over is not paused");
+                }
+            }
             let recalled = recall(&shared.store, task, inputs, interrupted_by).await;
             let recalled = recalled.map_err(|error| unread(&error))?;
             let begun = calls_in(&recalled);

@@ -6,7 +6,7 @@ use ostler_model::input::Content;
 use ostler_model::task::machine::{Effect, Owed, WhyAsk};
 use ostler_model::task::{Edge, Intent, IntentState, Wish};
 use ostler_model::thread::IfBusy;
-use ostler_model::{Decision, Event, Failure, Input, InputId, IntentId, TurnId};
+use ostler_model::{Decision, Event, Failure, Goal, GoalChange, Input, InputId, IntentId, TurnId};
 use ostler_store::Write;
 use uuid::Uuid;
 
@@ -30,6 +30,13 @@ pub(super) enum Todo {
     Interrupt {
         by: String,
     },
+    ChangeGoal {
+        intent: Option<IntentId>,
+        change: GoalChange,
+        /// It may have been made before our process ended.
+        may_be_made: bool,
+    },
+    ReadGoal,
     LookFor {
         turn: TurnId,
         inputs: Vec<IntentId>,
@@ -86,6 +93,8 @@ impl Runner {
                 }
                 Effect::Open => self.todo.push(Todo::Open),
                 Effect::Interrupt { by } => self.todo.push(Todo::Interrupt { by }),
+                Effect::ChangeGoal { intent, change } => self.goal_is_to_change(intent, change),
+                Effect::ReadGoal => self.todo.push(Todo::ReadGoal),
                 Effect::LookFor { turn, inputs } => self.todo.push(Todo::LookFor { turn, inputs }),
                 Effect::GiveBack { intent } => self.move_intent(&intent, IntentState::Pending),
             }
@@ -102,6 +111,10 @@ impl Runner {
             }
             Todo::Give { intent, if_busy, choice } => self.give(&intent, if_busy, choice).await,
             Todo::Interrupt { by } => self.interrupt_turn(by),
+            Todo::ChangeGoal { intent, change, may_be_made } => {
+                self.change_goal(intent, change, may_be_made);
+            }
+            Todo::ReadGoal => self.read_goal(),
             Todo::LookFor { turn, inputs } => self.look_for(&turn, &inputs).await,
             Todo::Deliver(delivery) => self.deliver(*delivery).await,
             Todo::Approve { ask } => self.ask_approver(&ask),
@@ -171,8 +184,16 @@ impl Runner {
     fn interrupt_turn(&mut self, by: String) {
         let Some(stage) = &self.stage else { return };
         let thread = stage.thread.clone();
+        let driver = stage.seat.driver().clone();
+        let has_goal = self.machine.task().goal.as_ref().is_some_and(Goal::is_open);
         // It waits for the turn's end, which comes through the loop.
         self.works.spawn(async move {
+            // Else Codex starts the next turn as soon as this one is over, if there is one.
+            if has_goal {
+                let outcome = driver.change_goal(thread.id(), &GoalChange::Pause).await;
+                thread.interrupt(by).await;
+                return Work::Goal { intent: None, outcome: Box::new(outcome) };
+            }
             thread.interrupt(by).await;
             Work::Done
         });

@@ -32,8 +32,8 @@ pub(super) async fn recall(
 ) -> Result<Recalled, StoreError> {
     let turns = store.turns(&task.id).await?;
     let mut story = Story::default();
-    // A thread at rest with nothing in doubt has nothing to look for.
-    if task.turn.is_some() || !inputs.is_empty() {
+    // A thread at rest with nothing in doubt has nothing to look for, but what Codex did for a goal.
+    if task.turn.is_some() || !inputs.is_empty() || task.goal.is_some() {
         let intents = store.intents(&task.id).await?;
         story.words = intents.iter().filter_map(words).collect();
         let mut after = 0;
@@ -79,6 +79,7 @@ pub(super) async fn recall(
         after: first.unwrap_or_else(|| last.map(|result| result.turn.clone())),
         past: story.past.into(),
         has_turns,
+        goal: task.goal.clone(),
         thread_usage: story.usage.or(last.map(|result| result.usage.thread)),
         interrupted_by: interrupted_by.filter(|_| turn.is_some()),
         turn,
@@ -157,7 +158,7 @@ impl Story {
         match (update, at) {
             (Update::TurnBegan { turn }, at) => {
                 at.map(|at| self.agents.remove(at));
-                let agent = Agent { thread: agent.thread, name: agent.name };
+                let agent = Agent { thread: agent.thread, name: agent.name, role: agent.role };
                 self.agents.push((agent, RecalledTurn::new(turn)));
             }
             (Update::TurnEnded { .. }, Some(at)) => drop(self.agents.remove(at)),

@@ -59,6 +59,9 @@ impl Runner {
             Happened::Work(Work::Opened(opened)) => self.opened(*opened),
             Happened::Work(Work::Approved { ask, decision }) => self.approved(&ask, decision),
             Happened::Work(Work::Verified { driver, genuine }) => self.verified(driver, genuine),
+            Happened::Work(Work::Goal { intent, outcome }) => {
+                self.step(Signal::GoalChanged { intent, outcome: *outcome });
+            }
             Happened::Work(Work::Done) | Happened::LetGo => {}
             Happened::Time => self.on_time(),
         }
@@ -131,6 +134,9 @@ impl Runner {
             }
             Wish::Interrupt => {
                 Signal::Interrupt { intent: intent.id.clone(), by: intent.by.clone() }
+            }
+            Wish::Goal { goal } => {
+                Signal::ChangeGoal { intent: intent.id.clone(), change: goal.clone() }
             }
             Wish::Answer { .. } => return,
         };

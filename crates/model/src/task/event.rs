@@ -8,6 +8,7 @@ use super::intent::{Intent, IntentState};
 use super::settings::TaskSettings;
 use super::state::{Cause, TaskState};
 use crate::ask::Ask;
+use crate::auto_review::AutoReview;
 use crate::id::{AskId, IntentId, ItemId, RuleId, ThreadId, TurnId};
 use crate::thread::{DeltaKind, Update};
 
@@ -84,6 +85,14 @@ pub enum Event {
         who: String,
         why: String,
     },
+    /// Codex's own reviewer looks at what a person would else be asked, or has decided it.
+    AutoReview {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<Agent>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<TurnId>,
+        review: AutoReview,
+    },
     RuleMade {
         rule: RuleId,
         text: String,
@@ -114,6 +123,7 @@ impl Event {
             Self::AskClosed { .. } => "ask_closed",
             Self::AskEscalated { .. } => "ask_escalated",
             Self::SelfApprovalRefused { .. } => "self_approval_refused",
+            Self::AutoReview { .. } => "auto_review",
             Self::RuleMade { .. } => "rule_made",
             Self::Lost { .. } => "lost",
         }

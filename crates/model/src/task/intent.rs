@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::Decision;
 use crate::failure::Failure;
+use crate::goal::GoalChange;
 use crate::id::{AskId, IntentId, TaskId, TurnId};
 use crate::input::Input;
 use crate::thread::IfBusy;
@@ -28,6 +29,7 @@ pub enum Wish {
     Send { input: Input, if_busy: IfBusy },
     Interrupt,
     Answer { ask: AskId, decision: Decision, reason: Option<String> },
+    Goal { goal: GoalChange },
 }
 
 impl Intent {
@@ -42,6 +44,7 @@ impl Wish {
             Self::Send { .. } => "send",
             Self::Interrupt => "interrupt",
             Self::Answer { .. } => "answer",
+            Self::Goal { .. } => "goal",
         }
     }
 }
@@ -88,6 +91,8 @@ pub enum Receipt {
     Answered,
     /// The turn has ended as interrupted.
     Interrupted { turn: TurnId },
+    /// Codex has said that its goal stands so.
+    GoalChanged,
     /// There was nothing to be done: no turn ran.
     Nothing,
 }

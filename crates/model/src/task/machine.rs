@@ -7,11 +7,12 @@
 //! A task that is over or parked has no turn and nothing given that is not proven: before that is known, it is at work.
 //!
 //! Start reading at [`Machine::step`]; `inputs` gives what is to be done, `place` waits for room and opens the thread,
-//! `ends` says what follows from the end of a turn, `search` looks for what a turn that died was given, `budget` says where
+//! `ends` says what follows from the end of a turn, `goal` what a goal of Codex's own keeps open, `search` looks for what a turn that died was given, `budget` says where
 //! it stops to ask.
 
 mod budget;
 mod ends;
+mod goal;
 mod inputs;
 mod load;
 mod place;
@@ -27,6 +28,7 @@ use super::intent::{IntentState, Receipt};
 use super::state::{Cause, TaskState};
 use super::{Edge, Retrying, Running, Task};
 use crate::failure::Failure;
+use crate::goal::{Goal, GoalChange};
 use crate::id::{AskId, IntentId, TurnId};
 use crate::thread::Update;
 use ends::Ended;
@@ -52,6 +54,18 @@ pub struct Machine {
     /// Who wants the turn to end that runs as soon as the thread is open.
     stop: Option<String>,
     asks: BTreeMap<AskId, AskedOf>,
+    /// Changes of the goal that wait for the thread, in order.
+    goal_changes: VecDeque<(IntentId, GoalChange)>,
+    /// Changes of the goal that were handed over and not answered.
+    changing: Vec<IntentId>,
+    /// The goal was open when the turn at hand ran, whatever became of it in the turn.
+    goal_ran: bool,
+    /// Since when Codex is to start the next turn of its goal, in unix milliseconds.
+    awaits_since: Option<i64>,
+    /// The connection broke, and the thread was not opened again since.
+    is_cut: bool,
+    /// What was done since then to have it do so.
+    prods: u32,
     /// How the last turn ended, if nothing followed from it yet because an input is not proven.
     ended: Option<Ended>,
     /// An edge was reached in the running turn, which is being interrupted for it.
@@ -67,6 +81,7 @@ pub struct Machine {
 impl Machine {
     /// A task that was just started.
     pub fn new(task: Task) -> Self {
+        let task_has_open_goal = task.goal.as_ref().is_some_and(Goal::is_open);
         Self {
             now: task.updated_at,
             task,
@@ -78,6 +93,12 @@ impl Machine {
             interrupts: Vec::new(),
             stop: None,
             asks: BTreeMap::new(),
+            goal_changes: VecDeque::new(),
+            changing: Vec::new(),
+            goal_ran: task_has_open_goal,
+            awaits_since: None,
+            is_cut: false,
+            prods: 0,
             ended: None,
             edge: None,
             search: Search::NotBegun,
@@ -116,16 +137,21 @@ impl Machine {
                 self.note_tokens();
                 self.watch_budget(&mut out);
             }
+            Signal::ChangeGoal { intent, change } => self.change_goal(intent, change, &mut out),
+            Signal::GoalChanged { intent, outcome } => {
+                self.goal_changed(intent, outcome, &mut out);
+            }
             Signal::Tick => self.tick(&mut out),
         }
         self.keep_time();
+        self.keep_waiting();
         out
     }
 
     /// Unix milliseconds at which [`Signal::Tick`] is wanted at the latest.
     pub fn wake_at(&self) -> Option<i64> {
         let parked = self.task.wake_at.filter(|_| self.task.state == TaskState::Parked);
-        parked.or_else(|| self.edge_at())
+        parked.or_else(|| [self.edge_at(), self.prods_at()].into_iter().flatten().min())
     }
 
     /// Whether nothing goes on and nothing waits to: the task need not be loaded.
@@ -164,6 +190,12 @@ impl Machine {
             Update::Retrying { failure, .. } => self.note_retry(failure),
             Update::ItemBegan { .. } | Update::ItemEnded { .. } => self.answered(),
             Update::TurnEnded { result } => self.turn_ended(*result, out),
+            Update::Goal { goal } => {
+                self.note_goal(goal);
+                self.go_on_with_goal(None, out);
+            }
+            Update::Disconnected { .. } => self.is_cut = true,
+            Update::Reconnected => self.is_cut = false,
             _ => {}
         }
     }
@@ -182,6 +214,7 @@ impl Machine {
         self.edge = None;
         self.keep_place(out);
         self.show_work(Cause::TurnBegan { turn }, out);
+        self.goal_turn_began(out);
         self.give_steers(out);
     }
 

@@ -113,6 +113,10 @@ pub enum Cause {
     TurnCompleted {
         turn: TurnId,
     },
+    /// A turn is complete, and Codex starts the next one for its goal.
+    GoalGoesOn {
+        turn: TurnId,
+    },
     TurnFailed {
         failure: Failure,
     },
@@ -173,6 +177,7 @@ impl Cause {
             Self::AskOpened { ask } => format!("Codex asks (ask {ask})"),
             Self::AsksClosed => "nothing is asked any more".to_owned(),
             Self::TurnCompleted { .. } => "the turn is complete".to_owned(),
+            Self::GoalGoesOn { .. } => "Codex goes on with its goal".to_owned(),
             Self::TurnFailed { failure } => {
                 format!("the turn failed ({}): {}", failure.class.name(), failure.message)
             }

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::signal::{DeltaKind, SeenState};
 use crate::ask::Ask;
+use crate::auto_review::AutoReview;
 use crate::decision::Decision;
 use crate::failure::Failure;
+use crate::goal::Goal;
 use crate::id::{AskId, InputId, ItemId, TurnId};
 use crate::item::{Item, ItemEnd};
 use crate::plan::Plan;
@@ -134,6 +136,17 @@ pub enum Update {
     Compacted {
         turn: TurnId,
     },
+    /// How the goal of the thread stands. It comes before the end of the turn that changed it, and once after each opening.
+    Goal {
+        #[serde(default)]
+        goal: Option<Goal>,
+    },
+    /// What Codex's own reviewer made of what a person would else be asked.
+    AutoReview {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<TurnId>,
+        review: AutoReview,
+    },
     Retrying {
         turn: TurnId,
         failure: Failure,
@@ -177,13 +190,14 @@ impl Update {
             | Self::Compacted { turn }
             | Self::Retrying { turn, .. }
             | Self::Stalled { turn, .. } => Some(turn),
-            Self::Stray { turn, .. } => turn.as_ref(),
+            Self::Stray { turn, .. } | Self::AutoReview { turn, .. } => turn.as_ref(),
             Self::TurnEnded { result } => Some(&result.turn),
             Self::AskOpened { content, .. } => content.turn.as_ref(),
             Self::InputQueued { .. }
             | Self::InputRefused { .. }
             | Self::AskClosed { .. }
             | Self::DecisionRefused { .. }
+            | Self::Goal { .. }
             | Self::Disconnected { .. }
             | Self::Reconnected => None,
         }

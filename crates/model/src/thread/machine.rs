@@ -13,6 +13,7 @@ use super::signal::{Deciders, Said, Signal, What};
 use super::turns::Turn;
 use super::views::KnownTexts;
 use crate::decision::Decision;
+use crate::goal::Goal;
 use crate::id::{AskId, InputId, TurnId};
 use crate::moment::Moment;
 use crate::usage::Tally;
@@ -56,6 +57,8 @@ pub struct Machine {
     pub(super) sighted: Option<TurnId>,
     /// The turn before which nothing is ours to look for, from the return of the driver until the thread was seen.
     pub(super) looks_from: Option<TurnId>,
+    /// The thread has a goal: Codex starts turns by itself, and some may have come and gone while nobody listened.
+    pub(super) goal: Option<Goal>,
 }
 
 /// A turn that is over.
@@ -88,6 +91,7 @@ impl Machine {
             ahead: Vec::new(),
             sighted: None,
             looks_from: None,
+            goal: None,
         }
     }
 
@@ -138,6 +142,11 @@ impl Machine {
     /// Whether a person is waited for.
     pub fn waits_for_people(&self) -> bool {
         self.child_waits || self.asks.values().any(|ask| ask.is_for_people())
+    }
+
+    /// Whether Codex starts another turn when the running one has ended.
+    pub fn has_open_goal(&self) -> bool {
+        self.goal.as_ref().is_some_and(Goal::is_open)
     }
 
     pub fn limits(&self) -> &Limits {
@@ -267,6 +276,13 @@ impl Machine {
             }
             What::Diff(diff) => self.diff(now, turn.as_ref(), diff, out),
             What::Compacted => self.compacted(now, turn.as_ref(), out),
+            What::Goal(goal) => {
+                self.goal.clone_from(&goal);
+                out.push(Effect::Tell(Update::Goal { goal }));
+            }
+            What::AutoReview(review) => {
+                out.push(Effect::Tell(Update::AutoReview { turn, review }));
+            }
             What::Failing { failure, will_retry } => {
                 self.failing(now, turn.as_ref(), failure, will_retry, out);
             }
@@ -282,7 +298,11 @@ impl Machine {
         let item = match what {
             What::ItemStarted(item) | What::ItemCompleted(item) => Some(item),
             What::Asked { ask, .. } => return out.push(Effect::Refuse { ask }),
-            What::AskResolved { .. } | What::Sign | What::Usage { .. } => return,
+            // How the goal stands is told again when the thread is opened.
+            What::AskResolved { .. } | What::Sign | What::Usage { .. } | What::Goal(_) => return,
+            What::AutoReview(review) => {
+                return out.push(Effect::Tell(Update::AutoReview { turn, review }));
+            }
             _ => None,
         };
         out.push(Effect::Tell(Update::Stray { why, turn, item }));

@@ -15,6 +15,7 @@ use super::turns::{Interrupt, InterruptCause, Turn};
 use super::views::KnownTexts;
 use crate::ask::AskKind;
 use crate::decision::Decision;
+use crate::goal::Goal;
 use crate::id::{AskId, InputId, TurnId};
 use crate::item::{ItemBody, ItemEnd};
 use crate::moment::Moment;
@@ -38,6 +39,8 @@ pub struct Recalled {
     pub interrupted_by: Option<Interrupter>,
     /// The sum of the whole thread as it was told last.
     pub thread_usage: Option<Tokens>,
+    /// The thread's goal as it was told last.
+    pub goal: Option<Goal>,
 }
 
 /// A turn that ran.
@@ -107,10 +110,11 @@ impl Machine {
         now: Moment,
         recalled: Recalled,
     ) -> (Self, Vec<Effect>) {
-        let Recalled { turn, inputs, after, past, interrupted_by, thread_usage } = recalled;
+        let Recalled { turn, inputs, after, past, interrupted_by, thread_usage, goal } = recalled;
         let mut machine = Self::new(limits, echo);
         machine.now = now;
         machine.looks_from = after;
+        machine.goal = goal;
         for RecalledPast { id, messages, inputs } in past {
             machine.remember(id, KnownTexts::told(messages, inputs));
         }

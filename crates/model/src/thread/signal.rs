@@ -1,8 +1,10 @@
 //! Everything that can happen to a thread: what callers want, what Codex says, what became of our effects, and time.
 
 use crate::ask::{Ask, FileDiff};
+use crate::auto_review::AutoReview;
 use crate::decision::Decision;
 use crate::failure::Failure;
+use crate::goal::Goal;
 use crate::id::{AskId, InputId, ItemId, TurnId};
 use crate::item::Item;
 use crate::plan::Plan;
@@ -179,6 +181,10 @@ pub enum What {
     Plan(Plan),
     Diff(String),
     Compacted,
+    /// How the thread's goal stands; none if it has none.
+    Goal(Option<Goal>),
+    /// Codex's own reviewer has begun or decided.
+    AutoReview(AutoReview),
     /// An attempt failed; Codex repeats it by itself or gives the turn up.
     Failing {
         failure: Failure,

@@ -77,7 +77,9 @@ impl Machine {
             let is_last = at + 1 == view.turns.len();
             let runs = seen.end.is_none() && is_last && view.state.is_active();
             let is_known = self.turn.as_ref().is_some_and(|turn| turn.is(&seen.id));
-            if is_known || self.is_past(&seen.id) {
+            if !is_known && self.is_of_goal(view, at) {
+                self.tell_goal_turn(now, view, seen, out);
+            } else if is_known || self.is_past(&seen.id) {
                 self.take_held(seen, out);
             } else if runs || self.is_held(seen) {
                 let is_certain = self.sighted.replace(seen.id.clone()).as_ref() == Some(&seen.id);
@@ -211,6 +213,37 @@ impl Machine {
         // What is not accounted for yet may still be told by its echo.
         if let (true, Some(known)) = (self.given.is_empty(), self.known_texts(&seen.id)) {
             known.seen = seen.texts();
+        }
+    }
+
+    /// Whether this turn was started by Codex for its goal and ended while nobody listened: nothing was put into it, and it came
+    /// after all that we know.
+    fn is_of_goal(&self, view: &View, at: usize) -> bool {
+        let is_known = |seen: &SeenTurn| {
+            self.is_past(&seen.id) || self.turn.as_ref().is_some_and(|turn| turn.is(&seen.id))
+        };
+        let is_candidate =
+            |seen: &SeenTurn| seen.end.is_some() && seen.inputs.is_empty() && !is_known(seen);
+        self.goal.is_some()
+            && self.broken
+            && !self.has_order()
+            && view.turns.get(at).is_some_and(is_candidate)
+            && view.turns.iter().take(at).any(is_known)
+            && !view.turns.iter().skip(at + 1).any(is_known)
+    }
+
+    fn tell_goal_turn(&mut self, now: Moment, view: &View, seen: &SeenTurn, out: &mut Vec<Effect>) {
+        // The turn before it is over as well.
+        let before = self.turn.as_ref().and_then(|turn| seen_turn(view, turn)?.end.clone());
+        match (self.turn.as_mut(), before) {
+            (Some(turn), Some(said)) if turn.ending.is_none() => {
+                let end = turn.end(said);
+                self.conclude(now, end, false, out);
+            }
+            _ => self.conclude_unseen(now, out),
+        }
+        if let Some(end) = seen.end.clone() {
+            self.tell_missed(now, seen, end, out);
         }
     }
 

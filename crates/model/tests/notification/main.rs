@@ -27,6 +27,7 @@ fn task() -> Task {
         budget: Budget::default(),
         wake_at: None,
         limit_streak: 0,
+        goal: None,
         tally: Tally::default(),
         created_at: NOON,
         updated_at: NOON,

@@ -3,6 +3,7 @@
 
 mod budgets;
 mod crashes;
+mod goals;
 mod histories;
 mod inputs;
 mod interrupts;

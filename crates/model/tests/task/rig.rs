@@ -32,6 +32,7 @@ pub(crate) fn task(settings: TaskSettings) -> Task {
         spent: Spent::default(),
         wake_at: None,
         limit_streak: 0,
+        goal: None,
         tally: ostler_model::task::Tally::default(),
         created_at: START,
         updated_at: START,

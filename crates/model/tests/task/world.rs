@@ -267,6 +267,7 @@ impl World {
                 self.thread.give(intent, if_busy);
             }
             Effect::Interrupt { by } => self.thread.interrupt(by),
+            Effect::ChangeGoal { .. } | Effect::ReadGoal => panic!("no goal in this world"),
             Effect::LookFor { inputs, .. } => {
                 assert_eq!(self.looked_for.replace(inputs), None, "looked for twice");
             }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use ostler_model::item::{ItemEnd, MessagePhase};
 use ostler_model::thread::{
     Deciders, Echo, Effect, IfBusy, InputKind, InputState, Limits, Machine, Recalled,
-    RecalledInput, RecalledPast, RecalledTurn, SaidEnd, SeenInput, SeenState, SeenTurn,
+    RecalledInput, RecalledPast, RecalledTurn, Said, SaidEnd, SeenInput, SeenState, SeenTurn,
     ServerWanted, Signal, Update, View, What,
 };
 use ostler_model::usage::{Tokens, Usage};
-use ostler_model::{FailureClass, Interrupter, Moment, TurnEnd};
+use ostler_model::{FailureClass, Goal, Interrupter, Moment, TurnEnd};
 
 use crate::rig::{
     began, besides_end, command, completed, echo_item, end, ends, message, queued, result, says,
@@ -100,11 +100,54 @@ fn a_turn_is_taken_up_and_its_result_is_that_of_the_whole() {
     assert_eq!(result.elapsed_ms, 5_001);
 }
 
+/// Codex starts the turns of a goal by itself, so nothing in them is known again.
+#[test]
+fn turns_of_a_goal_that_nobody_saw_are_told_and_then_how_the_goal_stands() {
+    let goal = |status: &str| Goal {
+        objective: "win".to_owned(),
+        status: status.to_owned().into(),
+        token_budget: None,
+        tokens_used: 0,
+        seconds_used: 0,
+        rounds: 0,
+    };
+    let past = RecalledPast { id: "s".into(), messages: Vec::new(), inputs: Vec::new() };
+    let recalled = Recalled {
+        turn: Some(RecalledTurn::new("t".into())),
+        past: vec![past],
+        after: Some("s".into()),
+        goal: Some(goal("active")),
+        ..Recalled::default()
+    };
+    let (mut back, _) = Back::with(Echo::Ids, recalled);
+    let complete = What::Goal(Some(goal("complete")));
+    assert_eq!(back.feed(Signal::Codex(Said { turn: None, what: complete })), []);
+    let over = |turn: &str| {
+        let items = vec![message(turn, turn, MessagePhase::Unmarked)];
+        SeenTurn { items, ..seen(turn, Some(SaidEnd::Completed), &[]) }
+    };
+    let before = seen("s", Some(SaidEnd::Completed), &["i"]);
+    let turns = vec![before, over("t"), over("u"), over("v")];
+
+    let told = back.feed(Signal::Reopened(view(SeenState::Idle, turns)));
+
+    let ends: Vec<_> = told
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Tell(Update::TurnEnded { result }) => Some(result.turn.to_string()),
+            Effect::Tell(Update::Goal { goal }) => goal.as_ref().map(|goal| goal.status.describe()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ends, ["t", "u", "v", "complete"]);
+}
+
 #[test]
 fn what_was_used_by_a_turn_that_nobody_saw_is_taken_from_the_word_at_the_opening() {
     let recalled = Recalled {
         inputs: vec![maybe_sent("i")],
         thread_usage: Some(tokens(10)),
+        goal: None,
         ..Recalled::default()
     };
     let (mut back, _) = Back::with(Echo::Ids, recalled);

@@ -122,6 +122,7 @@ fn task() -> Task {
         budget: Budget::default(),
         wake_at: None,
         limit_streak: 0,
+        goal: None,
         tally: Tally::default(),
         created_at: 1,
         updated_at: 1,

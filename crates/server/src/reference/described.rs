@@ -199,6 +199,11 @@ const ALL: &[(&str, &str, Described)] = &[
     ),
     (
         "POST",
+        "/v1/tasks/{task}/goal",
+        post("Set, pause, resume or clear its goal", "GoalRequest", "Accepted", ACCEPTED),
+    ),
+    (
+        "POST",
         "/v1/tasks/{task}/release",
         post("Close what Codex has open for it", "Empty", "Released", OK),
     ),

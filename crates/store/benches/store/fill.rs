@@ -46,6 +46,7 @@ pub(crate) fn task(number: usize, of: usize) -> Task {
         budget: Budget::default(),
         wake_at: (state == TaskState::Parked).then_some(at + 3_600_000),
         limit_streak: 0,
+        goal: None,
         tally: ostler_model::task::Tally::default(),
         created_at: at,
         updated_at: at,

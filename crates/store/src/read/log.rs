@@ -13,12 +13,14 @@ use crate::queries::prepare;
 use crate::{Store, StoreError};
 
 pub(crate) const SQL: &[&str] =
-    &[EVENTS, STATE_EVENTS, EVENTS_OF_ALL, LAST_PLACE, ENDED_ITEM, PARTIALS];
+    &[EVENTS, STATE_EVENTS, REVIEW_EVENTS, EVENTS_OF_ALL, LAST_PLACE, ENDED_ITEM, PARTIALS];
 
 const EVENTS: &str = "SELECT seq, at, body FROM events \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3";
 const STATE_EVENTS: &str = "SELECT seq, at, body FROM events \
      WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND name = 'state' ORDER BY seq";
+const REVIEW_EVENTS: &str = "SELECT seq, at, body FROM events \
+     WHERE task = (SELECT number FROM tasks WHERE id = ?1) AND name = 'auto_review' ORDER BY seq";
 // The order of the tables is that of the reading.
 const EVENTS_OF_ALL: &str = "SELECT seq, at, events.body, place, id FROM events \
      CROSS JOIN tasks ON number = task WHERE place > ?1 ORDER BY place LIMIT ?2";
@@ -128,6 +130,15 @@ impl Store {
         let task = task.as_str().to_owned();
         let read = move |connection: &Connection| {
             Ok(events(connection, &task, STATE_EVENTS, [&task], usize::MAX)?.0)
+        };
+        self.readers.read(read).await
+    }
+
+    /// What Codex's own reviewer decided.
+    pub async fn review_events(&self, task: &TaskId) -> Result<Vec<LoggedEvent>, StoreError> {
+        let task = task.as_str().to_owned();
+        let read = move |connection: &Connection| {
+            Ok(events(connection, &task, REVIEW_EVENTS, [&task], usize::MAX)?.0)
         };
         self.readers.read(read).await
     }

@@ -32,6 +32,7 @@ pub(crate) fn task(id: &str) -> Task {
         budget: Budget::default(),
         wake_at: None,
         limit_streak: 0,
+        goal: None,
         tally: ostler_model::task::Tally::default(),
         created_at: NOON,
         updated_at: NOON,

@@ -21,6 +21,7 @@ pub(crate) fn new(id: &str) -> Write {
         budget: Budget::default(),
         wake_at: None,
         limit_streak: 0,
+        goal: None,
         tally: ostler_model::task::Tally::default(),
         created_at: 0,
         updated_at: 0,

@@ -4,6 +4,7 @@
 
 import { Problem, readProblem, silent, unreachable } from './problem';
 import type {
+  GoalChange,
   AccountLimits,
   AnswerRequest,
   AppServer,
@@ -127,6 +128,7 @@ export interface TaskQuery {
 export const tasks = (wanted: TaskQuery) => get<TaskList>(`/v1/tasks${query({ ...wanted })}`);
 export const start = (wanted: StartRequest) => post<{ task: Task; known: boolean }>('/v1/tasks', wanted, { deadlineMs: LONG_DEADLINE_MS });
 export const send = (id: Id, input: Input, if_busy: IfBusy, key: string) => post<{ unchecked?: string }>(`${task(id)}/send`, { input, if_busy }, { key });
+export const changeGoal = (id: Id, change: GoalChange, key: string) => post(`${task(id)}/goal`, change, { key });
 export const interrupt = (id: Id, key: string) => post(`${task(id)}/interrupt`, {}, { key });
 export const fork = (id: Id, prompt: string, turn: Id | null, key: string) =>
   post<{ task: Task }>(`${task(id)}/fork`, { prompt, turn }, { key, deadlineMs: LONG_DEADLINE_MS });

@@ -143,6 +143,23 @@ describe('what the task is given', () => {
   });
 });
 
+describe('what Codex does by itself', () => {
+  it('is shown: its goal, and what its own reviewer decided', () => {
+    const goal = { objective: 'win', status: 'usage_limited', token_budget: null, tokens_used: 1, seconds_used: 0, rounds: 0 };
+    const review = { id: 'r', verdict: 'denied', action: '`rm x`', risk: 'high', rationale: 'it removes x' };
+    const state = run(
+      now(0),
+      thread(1, { update: 'goal', goal }),
+      event(2, { event: 'auto_review', turn: 'one', review }),
+      thread(3, { update: 'goal', goal: null }),
+    );
+    expect(state.entries).toMatchObject([
+      { entry: 'note', tone: 'plain', text: 'goal usage limited', detail: 'win' },
+      { entry: 'note', tone: 'warning', text: "Codex's automatic reviewer denied `rm x` (risk high)", detail: 'it removes x' },
+    ]);
+  });
+});
+
 describe('the usage and the plan', () => {
   it('are those of the task, not of its sub-agents', () => {
     const usage = (input: number) => ({ turn: { input }, calls: 1 }) as never;

@@ -25,6 +25,7 @@ import type {
   Usage,
   Viewer,
 } from '../api/types';
+import { reviewWords } from '../text/words';
 
 export type Tone = 'plain' | 'good' | 'warning' | 'bad';
 
@@ -253,6 +254,12 @@ function hear(draft: Draft, seq: number, at: number, event: LogEvent): void {
       draft.open.delete(`ask/${event.ask}`);
       draft.asks = draft.asks.filter((ask) => ask.id !== event.ask);
       return;
+    case 'auto_review':
+      return say(
+        event.review.verdict === 'denied' ? 'warning' : 'plain',
+        reviewWords(event.review),
+        event.review.rationale ?? null,
+      );
     case 'ask_escalated':
       return say('warning', 'nobody has answered for long; those who are to know were told again');
     case 'self_approval_refused':
@@ -298,6 +305,9 @@ function hearThread(draft: Draft, placed: Placed, update: Update): void {
       return;
     case 'compacted':
       return say('plain', 'the history was summed up to make room');
+    case 'goal':
+      if (update.goal === null) return;
+      return say('plain', `goal ${update.goal.status.replace('_', ' ')}`, update.goal.objective);
     case 'retrying':
       draft.retrying = { failure: update.failure, attempt: update.attempt };
       return say('warning', `Codex tries again (attempt ${update.attempt})`, update.failure.message);

@@ -1,6 +1,8 @@
 // What states, causes and decisions are called, in the same words everywhere on the page.
 
 import type {
+  Agent,
+  AutoReview,
   AskClosed,
   AskKind,
   Cause,
@@ -78,6 +80,8 @@ export function causeWords(cause: Cause): string {
       return 'nothing is asked any more';
     case 'turn_completed':
       return 'the turn is complete';
+    case 'goal_goes_on':
+      return 'Codex goes on with its goal';
     case 'turn_failed':
       return `the turn failed: ${failureWords(cause.failure)}`;
     case 'start_failed':
@@ -243,11 +247,31 @@ export function closedWords(closed: AskClosed): string {
 
 export function wishWords(wish: Wish): string {
   if (wish.wish === 'interrupt') return 'interrupt';
+  if (wish.wish === 'goal') return `${wish.goal.change} the goal`;
   if (wish.wish === 'answer') return `answer: ${decisionWords(wish.decision)}`;
   return wish.if_busy === 'steer' || wish.if_busy === 'steer_only' ? 'steer' : 'send';
 }
 
+/** A sub-agent by its nickname and role, and by the end of its thread's id. */
+export function agentWords(agent: Agent): string {
+  const role = agent.role === undefined ? '' : `${agent.role}, `;
+  return `${agent.name ?? 'sub-agent'} (${role}${agent.thread.slice(-6)})`;
+}
+
+export function reviewWords(review: AutoReview): string {
+  const verdicts: Record<string, string> = {
+    in_progress: 'reviews',
+    approved: 'approved',
+    denied: 'denied',
+    timed_out: 'came to no decision in time on',
+    aborted: 'broke off the review of',
+  };
+  const risk = review.risk === undefined ? '' : ` (risk ${review.risk})`;
+  return `Codex's automatic reviewer ${verdicts[review.verdict] ?? review.verdict} ${review.action}${risk}`;
+}
+
 export function wishText(wish: Wish): string {
+  if (wish.wish === 'goal') return wish.goal.change === 'set' ? wish.goal.objective : '';
   if (wish.wish !== 'send') return '';
   const { content } = wish.input;
   if (content === 'compaction') return 'compaction of the history';
@@ -271,6 +295,8 @@ export function intentWords(state: IntentState): { word: string; tone: 'good' | 
           return { word: 'Codex has the answer', tone: 'good' };
         case 'interrupted':
           return { word: 'the turn has ended as interrupted', tone: 'good' };
+        case 'goal_changed':
+          return { word: 'Codex has it', tone: 'good' };
         case 'nothing':
           return { word: 'there was nothing to be done', tone: 'off' };
       }

@@ -56,6 +56,21 @@ impl Follow {
         Ok(after.into_iter().last().unwrap_or_else(|| ours.clone()))
     }
 
+    /// The last turn that Codex started by itself after ours, or after a later one of them.
+    pub(super) async fn last_of_goal(&mut self, ours: TurnResult) -> Result<TurnResult, PortError> {
+        let results = self.results().await?;
+        let first = ours.turn.clone();
+        let after = results.into_iter().skip_while(|it| it.turn != first).skip(1);
+        let mut last = ours;
+        for result in after.take_while(|it| it.inputs.is_empty()) {
+            if !self.turns.contains(&result.turn) {
+                self.turns.push(result.turn.clone());
+            }
+            last = result;
+        }
+        Ok(last)
+    }
+
     /// Of all turns of the task that have ended.
     pub(super) async fn results(&self) -> Result<Vec<TurnResult>, PortError> {
         let turns: Turns = self.get(&format!("/v1/tasks/{}/turns", self.task)).await?;

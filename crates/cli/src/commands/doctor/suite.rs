@@ -144,6 +144,7 @@ async fn one(
         Flow::FileChange => turns::file_change(world).await,
         Flow::Steer => turns::steer(world).await,
         Flow::Interrupt => turns::interrupt(world).await,
+        Flow::Goal => turns::goal(world).await,
         Flow::TwoClients => turns::two_clients(world).await,
         Flow::UnknownRequest => turns::unknown_request(world).await,
         Flow::ResumeAfterKill => turns::resume_after_kill(world).await,

@@ -154,8 +154,11 @@ fn a_plan_is_a_checklist_that_is_shown_when_it_changes() {
 
 #[test]
 fn what_a_sub_agent_says_carries_its_name() {
-    let agent =
-        Some(super::super::shown::AgentShown { thread: "t".into(), name: Some("Ada".into()) });
+    let agent = Some(super::super::shown::AgentShown {
+        thread: "t".into(),
+        name: Some("Ada".into()),
+        role: None,
+    });
     let mut writer = Writer::default();
     let lines = [text("a", "Mine."), done("c", "ls", "completed", Some(0), "")];
     let text: String =

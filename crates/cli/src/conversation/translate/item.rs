@@ -1,7 +1,7 @@
 //! Steps of a turn as things to show.
 
 use ostler_model::ask::{FileChangeKind, FileDiff};
-use ostler_model::item::{Command, FileChange, ItemEnd, Sender, SubAgent, ToolCall};
+use ostler_model::item::{Command, FileChange, ItemEnd, Outcome, Sender, SubAgent, ToolCall};
 use ostler_model::{Item, ItemBody};
 
 use super::super::shown::{FileShown, Shown};
@@ -120,7 +120,11 @@ fn sub_agent(item: String, agent: &SubAgent) -> Shown {
         action: agent.tool.clone(),
         prompt: agent.prompt.clone(),
         threads: agent.threads.iter().map(ToString::to_string).collect(),
-        status: words::outcome(&agent.outcome).to_owned(),
+        // Codex tells of some things that agents do without a word for how they ended.
+        status: match &agent.outcome {
+            Outcome::Unknown => String::new(),
+            outcome => words::outcome(outcome).to_owned(),
+        },
     }
 }
 

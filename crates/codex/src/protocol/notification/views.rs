@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::protocol::approval_policy::ApprovalPolicy;
 use crate::protocol::error::TurnError;
+use crate::protocol::goal::ThreadGoal;
 use crate::protocol::item::Item;
 use crate::protocol::item::body::FileUpdate;
 use crate::protocol::lenient;
@@ -175,6 +176,80 @@ pub struct ThreadNamed {
     pub thread_id: ThreadId,
     #[serde(default, deserialize_with = "lenient::option")]
     pub thread_name: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GoalUpdated {
+    pub thread_id: ThreadId,
+    #[serde(default, deserialize_with = "lenient::object_or_default")]
+    pub goal: ThreadGoal,
+}
+
+/// Codex's own reviewer has begun to look at something, or has decided.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AutoReviewEvent {
+    pub thread_id: ThreadId,
+    #[serde(default, deserialize_with = "lenient::option")]
+    pub turn_id: Option<TurnId>,
+    pub review_id: String,
+    #[serde(default, deserialize_with = "lenient::option")]
+    pub target_item_id: Option<ItemId>,
+    #[serde(default, deserialize_with = "lenient::object_or_default")]
+    pub review: ReviewState,
+    #[serde(default, deserialize_with = "lenient::object_or_default")]
+    pub action: ReviewedAction,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewState {
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    pub status: String,
+    #[serde(default, deserialize_with = "lenient::option")]
+    pub rationale: Option<String>,
+    #[serde(default, deserialize_with = "lenient::option")]
+    pub risk_level: Option<String>,
+}
+
+/// What is reviewed. Read as a whole: one of an unexpected shape reads as unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ReviewedAction {
+    Command {
+        #[serde(default)]
+        command: String,
+    },
+    Execve {
+        #[serde(default)]
+        argv: Vec<String>,
+    },
+    WriteStdin {
+        #[serde(default)]
+        stdin: String,
+    },
+    ApplyPatch {
+        #[serde(default)]
+        files: Vec<String>,
+    },
+    NetworkAccess {
+        #[serde(default)]
+        target: String,
+    },
+    McpToolCall {
+        #[serde(default)]
+        server: String,
+        #[serde(default)]
+        tool_name: String,
+    },
+    RequestPermissions {
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    #[default]
+    #[serde(other)]
+    Unknown,
 }
 
 /// A turn began or ended.

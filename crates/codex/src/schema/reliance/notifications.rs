@@ -1,12 +1,12 @@
 //! The notifications we read.
 
-use super::Kind::{Boolean, Either, Integer, List, Object, Text, Words};
+use super::Kind::{Boolean, Either, Integer, List, Object, Tagged, Text, Words};
 use super::items::ITEM;
 use super::shapes::{
-    APPROVAL_POLICY_READ, FILE_UPDATES, RATE_LIMITS, SANDBOX_POLICY, THREAD, THREAD_STATUS,
-    TOKEN_USAGE, TURN, TURN_ERROR,
+    APPROVAL_POLICY_READ, FILE_UPDATES, GOAL, RATE_LIMITS, SANDBOX_POLICY, TEXTS, THREAD,
+    THREAD_STATUS, TOKEN_USAGE, TURN, TURN_ERROR,
 };
-use super::{Field, Message, Part, always, sometimes};
+use super::{Field, Message, Part, always, sometimes, variant};
 use crate::protocol::versions::{R0_130_0, R0_142_5, R0_166_0};
 
 const fn told(method: &'static str, fields: &'static [Field]) -> Message {
@@ -17,6 +17,39 @@ const THREAD_ID: Field = always("threadId", Text);
 const TURN_ID: Field = sometimes("turnId", Text);
 const ITEM_ID: Field = always("itemId", Text);
 const DELTA: &[Field] = &[THREAD_ID, TURN_ID, ITEM_ID, always("delta", Text)];
+
+const AUTO_REVIEW: &[Field] = &[
+    THREAD_ID,
+    TURN_ID,
+    always("reviewId", Text),
+    sometimes("targetItemId", Text),
+    sometimes(
+        "review",
+        Object(&[
+            sometimes(
+                "status",
+                Words(&["inProgress", "approved", "denied", "timedOut", "aborted"]),
+            ),
+            sometimes("rationale", Text),
+            sometimes("riskLevel", Text),
+        ]),
+    ),
+    sometimes(
+        "action",
+        Tagged {
+            tag: "type",
+            variants: &[
+                variant("command", &[sometimes("command", Text)]),
+                variant("execve", &[sometimes("argv", TEXTS)]),
+                variant("writeStdin", &[sometimes("stdin", Text)]).since(R0_166_0),
+                variant("applyPatch", &[sometimes("files", TEXTS)]),
+                variant("networkAccess", &[sometimes("target", Text)]),
+                variant("mcpToolCall", &[sometimes("server", Text), sometimes("toolName", Text)]),
+                variant("requestPermissions", &[sometimes("reason", Text)]),
+            ],
+        },
+    ),
+];
 
 pub(super) const NOTIFICATIONS: &[Message] = &[
     told("thread/started", &[sometimes("thread", Object(THREAD))]),
@@ -46,6 +79,10 @@ pub(super) const NOTIFICATIONS: &[Message] = &[
     ),
     told("thread/compacted", &[THREAD_ID, TURN_ID]),
     told("thread/name/updated", &[THREAD_ID, sometimes("threadName", Text)]),
+    told("thread/goal/updated", &[THREAD_ID, sometimes("goal", Object(GOAL))]),
+    told("thread/goal/cleared", &[THREAD_ID]),
+    told("item/autoApprovalReview/started", AUTO_REVIEW),
+    told("item/autoApprovalReview/completed", AUTO_REVIEW),
     told("turn/started", &[THREAD_ID, sometimes("turn", Object(TURN))]),
     told("turn/completed", &[THREAD_ID, sometimes("turn", Object(TURN))]),
     told("turn/diff/updated", &[THREAD_ID, TURN_ID, always("diff", Text)]),

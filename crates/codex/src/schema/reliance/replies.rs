@@ -1,7 +1,7 @@
 //! The replies we read. The schema does not say which definition answers which method, so each names its own.
 
 use super::Kind::{Any, Boolean, Integer, List, Map, Object, Text, Words};
-use super::shapes::{APPROVAL_POLICY_READ, RATE_LIMITS, SANDBOX_POLICY, TEXTS, THREAD, TURN};
+use super::shapes::{APPROVAL_POLICY_READ, GOAL, RATE_LIMITS, SANDBOX_POLICY, TEXTS, THREAD, TURN};
 use super::{Field, Message, Part, always, sometimes};
 use crate::protocol::versions::{R0_130_0, R0_166_0};
 
@@ -28,6 +28,8 @@ const ONE_THREAD: &[Field] = &[sometimes("thread", Object(THREAD))];
 const NEXT: Field = sometimes("nextCursor", Text);
 const BACK: Field = sometimes("backwardsCursor", Text);
 
+const ONE_GOAL: &[Field] = &[sometimes("goal", Object(GOAL))];
+
 pub(super) const REPLIES: &[Message] = &[
     reply(
         "initialize",
@@ -43,6 +45,9 @@ pub(super) const REPLIES: &[Message] = &[
     reply("thread/resume", "ThreadResumeResponse", OPENED),
     reply("thread/fork", "ThreadForkResponse", OPENED),
     reply("thread/read", "ThreadReadResponse", ONE_THREAD),
+    reply("thread/goal/set", "ThreadGoalSetResponse", ONE_GOAL),
+    reply("thread/goal/get", "ThreadGoalGetResponse", ONE_GOAL),
+    reply("thread/goal/clear", "ThreadGoalClearResponse", &[sometimes("cleared", Boolean)]),
     reply("thread/revert", "ThreadRevertResponse", ONE_THREAD),
     reply("thread/rollback", "ThreadRollbackResponse", ONE_THREAD),
     reply(

@@ -110,6 +110,17 @@ pub(super) const REQUESTS: &[Message] = &[
             DEVELOPER_INSTRUCTIONS,
         ],
     ),
+    asked(
+        "thread/goal/set",
+        &[
+            THREAD_ID,
+            sometimes("objective", Text),
+            always("status", Words(&["active", "paused"])),
+            sometimes("tokenBudget", Integer),
+        ],
+    ),
+    asked("thread/goal/get", &[THREAD_ID]),
+    asked("thread/goal/clear", &[THREAD_ID]),
     asked("thread/read", &[THREAD_ID, always("includeTurns", Boolean)]),
     asked(
         "thread/list",

@@ -6,6 +6,17 @@ use crate::protocol::versions::{R0_130_0, R0_142_5, R0_166_0};
 
 pub(super) const TEXTS: Kind = List(&Text);
 
+pub(super) const GOAL: &[Field] = &[
+    sometimes("objective", Text),
+    sometimes(
+        "status",
+        Words(&["active", "paused", "blocked", "usageLimited", "budgetLimited", "complete"]),
+    ),
+    sometimes("tokenBudget", Integer),
+    sometimes("tokensUsed", Integer),
+    sometimes("timeUsedSeconds", Integer),
+];
+
 pub(super) const SANDBOX_POLICY: Kind = Tagged {
     tag: "type",
     variants: &[

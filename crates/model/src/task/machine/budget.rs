@@ -55,6 +55,14 @@ impl Machine {
         self.stop_turn(BUDGET, out);
     }
 
+    /// Codex starts the turns of a goal without asking; one that is beyond the budget is stopped at its beginning.
+    pub(super) fn watch_goal_turn(&mut self, out: &mut Vec<Effect>) {
+        if let Some(edge) = self.edge_before_turn() {
+            self.edge = Some(edge);
+            self.stop_turn(BUDGET, out);
+        }
+    }
+
     /// Who ends the turn for an edge that it has reached.
     pub(super) fn stops_for(&self) -> Option<String> {
         self.edge.map(|_| BUDGET.to_owned())

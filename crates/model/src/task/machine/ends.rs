@@ -51,6 +51,7 @@ impl Machine {
         if wanted_by.is_none() {
             self.may_be_overtaken(&result);
         }
+        self.goal_turn_ended(&result);
         self.task.last_result = Some(result.clone());
         if !matches!(self.search, Search::UnderWay(_)) {
             self.search = Search::NotBegun;
@@ -90,7 +91,13 @@ impl Machine {
             TurnEnd::Completed => {
                 self.task.tally.crashes = 0;
                 self.task.limit_streak = 0;
-                self.next_or(TaskState::Completed, Cause::TurnCompleted { turn }, out);
+                match self.awaits_goal() {
+                    // Codex starts the next turn by itself.
+                    true => self.show_work(Cause::GoalGoesOn { turn }, out),
+                    false => {
+                        self.next_or(TaskState::Completed, Cause::TurnCompleted { turn }, out);
+                    }
+                }
             }
             TurnEnd::Interrupted { by } => {
                 self.task.tally.crashes = 0;
@@ -109,9 +116,9 @@ impl Machine {
     /// The next input, or the end.
     fn next_or(&mut self, state: TaskState, cause: Cause, out: &mut Vec<Effect>) {
         self.refuse_late_steers(out);
-        match self.queue.is_empty() {
-            true => self.end(state, cause, out),
-            false => self.go_on(out),
+        match self.has_work() {
+            false => self.end(state, cause, out),
+            true => self.go_on(out),
         }
     }
 
@@ -234,6 +241,7 @@ impl Machine {
             self.shift(TaskState::Queued, Cause::LimitPassed, out);
             self.take_up(Owed::AfterLimit, out);
         }
+        self.prod_goal(out);
         self.watch_budget(out);
     }
 
@@ -253,6 +261,7 @@ impl Machine {
     }
 
     fn park(&mut self, cause: Cause, out: &mut Vec<Effect>) {
+        self.hold_goal();
         self.shift(TaskState::Parked, cause, out);
         self.let_go(out);
     }
@@ -267,6 +276,7 @@ impl Machine {
         self.task.wake_at = None;
         self.task.ended_at = Some(self.now);
         self.leave_undone(&cause, out);
+        self.stop_goal(out);
         self.shift(state, cause, out);
         self.let_go(out);
     }

@@ -29,8 +29,10 @@ pub(super) enum Rank {
 
 impl Machine {
     pub(super) fn submit(&mut self, intent: IntentId, if_busy: IfBusy, out: &mut Vec<Effect>) {
-        let has_work =
-            self.is_busy() || !self.queue.is_empty() || self.task.state == TaskState::Parked;
+        let has_work = self.is_busy()
+            || self.has_work()
+            || self.awaits_goal()
+            || self.task.state == TaskState::Parked;
         match if_busy {
             IfBusy::Fail if has_work => {
                 let failure = Failure::new(FailureClass::Busy, "the task is at work");
@@ -74,7 +76,7 @@ impl Machine {
     }
 
     pub(super) fn interrupt(&mut self, intent: IntentId, by: String, out: &mut Vec<Effect>) {
-        if self.is_busy() {
+        if self.is_busy() || self.awaits_goal() {
             self.stop_turn(&by, out);
             return self.interrupts.push((intent, by));
         }
@@ -97,8 +99,8 @@ impl Machine {
     /// Gives the next input to the thread if it is its time, or takes the next step towards that.
     pub(super) fn go_on(&mut self, out: &mut Vec<Effect>) {
         let state = self.task.state;
-        if self.is_busy() || self.queue.is_empty() || state == TaskState::Parked || state.is_over()
-        {
+        let has_work = !self.queue.is_empty() || !self.goal_changes.is_empty();
+        if self.is_busy() || !has_work || state == TaskState::Parked || state.is_over() {
             return;
         }
         if let Some(edge) = self.edge_before_turn() {
@@ -122,8 +124,9 @@ impl Machine {
                 if self.must_search(out) {
                     return;
                 }
-                if let Some(waiting) = self.queue.pop_front() {
-                    self.give(waiting.intent, IfBusy::Queue, out);
+                match self.queue.pop_front() {
+                    Some(waiting) => self.give(waiting.intent, IfBusy::Queue, out),
+                    None => self.flush_goal_changes(out),
                 }
             }
         }
@@ -244,6 +247,9 @@ impl Machine {
                 _ => NotDone::TooLate,
             };
             out.push(Effect::Settle { intent: waiting.intent, to: IntentState::NotDone { why } });
+        }
+        for (intent, _) in std::mem::take(&mut self.goal_changes) {
+            out.push(Effect::Settle { intent, to: IntentState::NotDone { why: NotDone::TooLate } });
         }
     }
 }

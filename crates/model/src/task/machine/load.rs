@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::inputs::Rank;
 use super::signal::{AskedOf, Effect};
 use super::{Machine, Phase, Place};
+use crate::goal::GoalChange;
 use crate::id::{AskId, IntentId};
 use crate::task::Task;
 use crate::task::state::{Cause, TaskState};
@@ -34,6 +35,10 @@ pub enum Unsettled {
         intent: IntentId,
         by: String,
     },
+    Goal {
+        intent: IntentId,
+        change: GoalChange,
+    },
 }
 
 impl Machine {
@@ -58,9 +63,12 @@ impl Machine {
                 Unsettled::Waiting { intent, if_busy } => machine.submit(intent, if_busy, &mut out),
                 Unsettled::Owed(intent) => machine.line_up(intent, IfBusy::Queue, Rank::Ours),
                 Unsettled::Interrupt { intent, by } => machine.interrupt(intent, by, &mut out),
+                Unsettled::Goal { intent, change } => {
+                    machine.change_goal(intent, change, &mut out);
+                }
             }
         }
-        if machine.task.state == TaskState::Queued && machine.queue.is_empty() {
+        if machine.task.state == TaskState::Queued && !machine.has_work() {
             machine.end(TaskState::Cancelled, Cause::Rejoined, &mut out);
         }
         machine.go_on(&mut out);

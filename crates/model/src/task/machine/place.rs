@@ -68,18 +68,24 @@ impl Machine {
             Place::Held => {}
         }
         let is_busy = self.is_busy();
-        if let Some(by) = self.stop.take().filter(|_| is_busy) {
+        if let Some(by) = self.stop.take().filter(|_| is_busy || self.awaits_goal()) {
             out.push(Effect::Interrupt { by });
         }
         if self.task.turn.is_some() {
             self.show_work(Cause::Rejoined, out);
+            self.flush_goal_changes(out);
             return self.give_steers(out);
         }
         if is_busy {
             return;
         }
+        if self.awaits_goal() {
+            // Codex tells next how the goal stands, after what happened meanwhile.
+            self.show_work(Cause::Rejoined, out);
+            return self.flush_goal_changes(out);
+        }
         self.settle_interrupts(None, out);
-        match self.queue.is_empty() {
+        match !self.has_work() {
             true if self.is_at_an_end_in_doubt() => self.go_on_if_settled(out),
             // It was between two states when our process ended, and has nothing left to do.
             true => self.end(TaskState::Cancelled, Cause::Rejoined, out),
@@ -108,7 +114,7 @@ impl Machine {
     /// The thread is open no more, and we did not close it.
     pub(super) fn thread_lost(&mut self, out: &mut Vec<Effect>) {
         self.phase = Phase::Closed;
-        if !self.is_busy() && !self.is_at_an_end_in_doubt() {
+        if !self.is_busy() && !self.is_at_an_end_in_doubt() && !self.awaits_goal() {
             return self.go_on(out);
         }
         self.keep_place(out);

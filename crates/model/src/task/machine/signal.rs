@@ -1,6 +1,7 @@
 //! What can happen to a task, and what is to be done about it.
 
 use crate::failure::Failure;
+use crate::goal::{Goal, GoalChange};
 use crate::id::{AskId, IntentId, ThreadId, TurnId};
 use crate::task::Edge;
 use crate::task::intent::IntentState;
@@ -49,6 +50,17 @@ pub enum Signal {
     MayContinue {
         answer: MayContinue,
         by: String,
+    },
+    /// Somebody wants the goal changed; it is written down.
+    ChangeGoal {
+        intent: IntentId,
+        change: GoalChange,
+    },
+    /// How the goal stands after a change, or when it was asked for.
+    GoalChanged {
+        /// The wish that is fulfilled by it.
+        intent: Option<IntentId>,
+        outcome: Result<Option<Goal>, Failure>,
     },
     /// The tokens that a sub-agent has used in its turn so far.
     AgentUsed {
@@ -102,6 +114,13 @@ pub enum Effect {
         turn: TurnId,
         inputs: Vec<IntentId>,
     },
+    /// Change the goal; of a thread that is not open, too. Answered by [`Signal::GoalChanged`].
+    ChangeGoal {
+        intent: Option<IntentId>,
+        change: GoalChange,
+    },
+    /// Ask Codex how the goal stands. Answered by [`Signal::GoalChanged`].
+    ReadGoal,
     /// An input that was taken waits again, because the thread has lost it.
     GiveBack {
         intent: IntentId,

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use ostler_model::Input;
 use ostler_model::thread::IfBusy;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::shown::snapshot;
 use super::wait::{Until, Waiting};
 use super::{Bridge, Done, bad, choice, given, id};
-use crate::api::{Accepted, SendRequest};
+use crate::api::{Accepted, GoalRequest, GoalVerb, SendRequest};
 use crate::mcp::table::Call;
 use crate::problem::{Problem, Trouble};
 
@@ -35,6 +35,16 @@ pub(super) struct Send {
 pub(super) struct Steer {
     pub(super) task_id: String,
     pub(super) instruction: String,
+    pub(super) key: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ChangeGoal {
+    pub(super) task_id: String,
+    pub(super) change: Option<GoalVerb>,
+    pub(super) objective: Option<String>,
+    pub(super) token_budget: Option<u64>,
     pub(super) key: Option<String>,
 }
 
@@ -82,6 +92,20 @@ impl Bridge {
         self.give(format!("/v1/tasks/{}/steer", detail.task.id), &request, client).await
     }
 
+    pub(super) async fn goal(&self, wish: ChangeGoal, client: &str) -> Done {
+        let task = id(&wish.task_id, "task_id")?;
+        let request = GoalRequest {
+            change: wish
+                .change
+                .ok_or_else(|| bad("change is missing: set, pause, resume or clear"))?,
+            objective: wish.objective,
+            token_budget: wish.token_budget,
+            key: wish.key,
+        };
+        request.change().map_err(bad)?;
+        self.give(format!("/v1/tasks/{task}/goal"), &request, client).await
+    }
+
     /// Ends the turn, and looks whether it has ended: what is told is how it stands, not what was wished.
     pub(super) async fn interrupt(&self, task: &str, call: &Call, client: &str) -> Done {
         let detail = self.detail(task, client).await?;
@@ -111,7 +135,7 @@ impl Bridge {
         Ok(shown)
     }
 
-    async fn give(&self, path: String, request: &SendRequest, client: &str) -> Done {
+    async fn give(&self, path: String, request: &impl Serialize, client: &str) -> Done {
         let body = serde_json::to_value(request).map_err(|error| bad(error.to_string()))?;
         let accepted: Accepted = self.post(path, body, client).await?;
         let mut shown: Value = snapshot(&self.detail(accepted.task.as_str(), client).await?);

@@ -59,6 +59,7 @@ pub(super) fn line(task: &Task) -> Value {
         "final_answer": result.and_then(|result| result.final_answer.clone()),
         "error": failure.map(|failure| failure.message.clone()),
         "error_advice": failure.map(|failure| failure.class.advice()),
+        "goal": task.goal,
         "turns": task.spent.turns,
         "tokens": task.spent.tokens,
         "model_of_this_turn": task.tally.chosen.as_ref().filter(|_| task.tally.running.is_some()),
@@ -131,6 +132,7 @@ pub(super) fn pending(ask: &AskRecord) -> Value {
     json!({
         "request_id": ask.id,
         "task_id": ask.task,
+        "agent": ask.agent,
         "kind": kind,
         "what": what,
         "reason": ask.content.reason,

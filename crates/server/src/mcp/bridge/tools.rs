@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::look::{Diff, List, Log, OfTask};
-use super::push::{Send, Steer};
+use super::push::{ChangeGoal, Send, Steer};
 use super::respond::Respond;
 use super::start::{self, Start};
 use super::told::NotifyCompleted;
@@ -204,6 +204,21 @@ fn rows() -> Vec<Row> {
                     bridge.interrupt(&wish.task_id, &call, &client).await
                 })
             },
+        },
+        Row {
+            name: "codex_goal",
+            title: "Change the goal of a Codex task",
+            description: "Sets what Codex works towards over many turns, which it starts by itself until the goal is complete or blocked; or pauses, resumes or clears that.",
+            properties: json!({
+                "task_id": task_id(),
+                "change": { "type": "string", "enum": ["set", "pause", "resume", "clear"] },
+                "objective": { "type": "string", "description": "with set: what is to be reached" },
+                "token_budget": { "type": "integer", "minimum": 1, "description": "with set: stop when this many tokens are used" },
+                "key": key(),
+            }),
+            required: &["task_id", "change"],
+            hints: PUSHES,
+            work: with!(goal, ChangeGoal),
         },
         Row {
             name: "codex_respond",

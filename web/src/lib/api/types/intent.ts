@@ -30,12 +30,18 @@ export interface Input {
 export type Wish =
   | { wish: 'send'; input: Input; if_busy: IfBusy }
   | { wish: 'interrupt' }
+  | { wish: 'goal'; goal: GoalChange }
   | { wish: 'answer'; ask: Id; decision: Decision; reason: string | null };
+
+export type GoalChange =
+  | { change: 'set'; objective: string; token_budget: number | null }
+  | { change: 'pause' | 'resume' | 'clear' };
 
 export type Receipt =
   | { proof: 'taken'; turn: Id }
   | { proof: 'answered' }
   | { proof: 'interrupted'; turn: Id }
+  | { proof: 'goal_changed' }
   | { proof: 'nothing' };
 
 export type NotDone =

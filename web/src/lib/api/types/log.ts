@@ -1,6 +1,6 @@
 // The log of a task, and the frames of the streams.
 
-import type { Agent, Cause, Failure, Id, Plan, Task, TaskSettings, TaskState, TurnResult, Usage } from './task';
+import type { Agent, AutoReview, Cause, Failure, Goal, Id, Plan, Task, TaskSettings, TaskState, TurnResult, Usage } from './task';
 import type { Ask, AskClosed, AskRecord, AskShown, DecisionRecord } from './ask';
 import type { Item, ItemEnd } from './item';
 import type { Intent, IntentState } from './intent';
@@ -30,6 +30,7 @@ export type Update =
   | { update: 'plan'; turn: Id; plan: Plan }
   | { update: 'diff'; turn: Id; diff: string }
   | { update: 'compacted'; turn: Id }
+  | { update: 'goal'; goal: Goal | null }
   | { update: 'retrying'; turn: Id; failure: Failure; attempt: number; for_ms: number }
   | {
       update: 'stalled';
@@ -57,6 +58,7 @@ export type LogEvent =
   | { event: 'ask_decided'; ask: Id; decision: DecisionRecord }
   | { event: 'ask_closed'; ask: Id; how: AskClosed }
   | { event: 'ask_escalated'; ask: Id }
+  | { event: 'auto_review'; agent?: Agent | null; turn?: Id | null; review: AutoReview }
   | { event: 'self_approval_refused'; ask: Id | null; who: string; why: string }
   | { event: 'rule_made'; rule: Id; text: string; by: string }
   | { event: 'lost'; events: number; why: string };

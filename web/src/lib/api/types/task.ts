@@ -17,6 +17,7 @@ export type TaskState =
 export interface Agent {
   thread: Id;
   name: string | null;
+  role?: string;
 }
 
 export interface Failure {
@@ -45,6 +46,7 @@ export type Cause =
   | { cause: 'ask_opened'; ask: Id }
   | { cause: 'asks_closed' }
   | { cause: 'turn_completed'; turn: Id }
+  | { cause: 'goal_goes_on'; turn: Id }
   | { cause: 'turn_failed'; failure: Failure }
   | { cause: 'start_failed'; failure: Failure }
   | { cause: 'interrupted'; by: Interrupter }
@@ -137,11 +139,34 @@ export interface Task {
   wake_at: number | null;
   limit_streak: number;
   tally?: { running?: Running; usual?: Chosen; chosen?: Chosen };
+  /** What Codex works towards over many turns; absent if there is nothing. */
+  goal?: Goal | null;
   created_at: number;
   updated_at: number;
   ended_at: number | null;
   last_seq: number;
   forked_from: { task: Id; thread: Id; turn: Id | null } | null;
+}
+
+export interface Goal {
+  objective: string;
+  /** `active`, `paused`, `blocked`, `usage_limited`, `budget_limited`, `complete`, or a new word of Codex. */
+  status: string;
+  token_budget: number | null;
+  tokens_used: number;
+  seconds_used: number;
+  rounds: number;
+}
+
+/** What Codex's own reviewer made of what a person would else be asked. */
+export interface AutoReview {
+  id: string;
+  item?: Id;
+  /** `in_progress`, `approved`, `denied`, `timed_out`, `aborted`, or a new word of Codex. */
+  verdict: string;
+  action: string;
+  rationale?: string;
+  risk?: string;
 }
 
 export interface Tokens {

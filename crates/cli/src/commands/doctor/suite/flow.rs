@@ -17,13 +17,14 @@ pub(super) enum Flow {
     FileChange,
     Steer,
     Interrupt,
+    Goal,
     TwoClients,
     UnknownRequest,
     ResumeAfterKill,
 }
 
 impl Flow {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Version,
         Self::Schema,
         Self::Greeting,
@@ -33,6 +34,7 @@ impl Flow {
         Self::FileChange,
         Self::Steer,
         Self::Interrupt,
+        Self::Goal,
         Self::TwoClients,
         Self::UnknownRequest,
         Self::ResumeAfterKill,
@@ -49,6 +51,7 @@ impl Flow {
             Self::FileChange => "file change",
             Self::Steer => "steer",
             Self::Interrupt => "interrupt",
+            Self::Goal => "goal",
             Self::TwoClients => "two clients",
             Self::UnknownRequest => "unknown request",
             Self::ResumeAfterKill => "resume after kill",

@@ -1,9 +1,11 @@
 //! The flows that talk to an app-server. Each has a client and a folder of its own, and says what it saw.
 
+use ostler_codex::app_server::CallError;
 use ostler_codex::bare_client::{Client, ClientError};
 use ostler_codex::peer::Event;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::request::command::BackgroundTerminalsClean;
+use ostler_codex::protocol::request::goal::ThreadGoalGet;
 use ostler_codex::protocol::request::thread::ThreadResume;
 use ostler_codex::protocol::request::thread_history::ThreadRead;
 use ostler_codex::protocol::request::turn::{TurnInterrupt, TurnSteer};
@@ -151,6 +153,28 @@ pub(super) async fn interrupt(world: &mut World) -> Saw {
     client.server.call(&clean).await.map_err(|error| error.to_string())?;
     client.close().await;
     Ok("the turn ended in the middle of a command".to_owned())
+}
+
+/// The model sets a goal, and Codex starts the next turn by itself.
+pub(super) async fn goal(world: &mut World) -> Saw {
+    let workspace = world.workspace(Flow::Goal.word())?;
+    let mut client = world.client(&workspace).await?;
+    let thread = open(&client, SandboxMode::ReadOnly, ApprovalPolicy::Never).await?;
+    let get = ThreadGoalGet { thread_id: thread.clone() };
+    if let Err(CallError::Prepare(_)) = client.server.call(&get).await {
+        client.close().await;
+        return Ok("this version has no goals unless it is told to".to_owned());
+    }
+    client.start_turn(&thread, "suite: set a goal").await.map_err(words)?;
+    for _ in 0..2 {
+        let turn = client.turn_end(&thread).await.map_err(words)?;
+        ended(&turn, &TurnStatus::Completed)?;
+    }
+    let goal = client.server.call(&get).await.map_err(|error| error.to_string())?.goal;
+    let status = goal.map(|goal| goal.status).unwrap_or_default();
+    expect(status == "complete", || format!("the goal is {status:?}"))?;
+    client.close().await;
+    Ok("the second turn came by itself and completed it".to_owned())
 }
 
 pub(super) async fn two_clients(world: &mut World) -> Saw {
