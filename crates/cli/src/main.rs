@@ -12,6 +12,7 @@ mod durable;
 mod failure;
 mod kept;
 mod logging;
+mod lost_database;
 mod overlay;
 mod places;
 mod prompt;

@@ -14,7 +14,7 @@ mod tests;
 mod work;
 
 pub use merge::Merged;
-pub use note::WorktreeShown;
+pub use note::{WorktreeShown, noted_worktrees};
 pub use orphans::{TidiedWorktree, tidy_worktrees};
 pub use work::Work;
 
