@@ -14,6 +14,7 @@ mod idle;
 mod interrupts;
 mod limits;
 mod models;
+mod missing;
 mod notifications;
 mod own_tools;
 mod parked_asks;

@@ -3,6 +3,7 @@
 mod accounts;
 mod answering;
 mod changes;
+mod from_log;
 mod hosts;
 mod model_check;
 mod new_task;

@@ -17,6 +17,7 @@ mod hear;
 mod leave;
 mod log;
 mod model_choice;
+mod missing;
 mod open;
 mod own_tools;
 mod perform;

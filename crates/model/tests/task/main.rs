@@ -8,5 +8,6 @@ mod inputs;
 mod interrupts;
 mod limits;
 mod loading;
+mod missing;
 mod rig;
 mod world;
