@@ -80,6 +80,7 @@ impl Workshop {
             written_server: |_| None,
             rules: Vec::new(),
             allowed: Allowed::default(),
+            changes: stage.state().join("changes"),
             worktrees: WorktreeSettings {
                 folder: stage.state().join("worktrees"),
                 branch_prefix: "ostler/".to_owned(),

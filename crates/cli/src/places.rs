@@ -99,6 +99,11 @@ impl Places {
         self.state.join("files")
     }
 
+    /// The folder that holds one sub-folder per task, with the states of its working folder.
+    pub(crate) fn changes(&self) -> PathBuf {
+        self.state.join("changes")
+    }
+
     /// What a daemon says that was started in the background.
     pub(crate) fn daemon_log(&self) -> PathBuf {
         self.state.join("logs/daemon.log")

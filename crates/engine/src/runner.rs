@@ -16,8 +16,8 @@ mod desk;
 mod hear;
 mod leave;
 mod log;
-mod model_choice;
 mod missing;
+mod model_choice;
 mod open;
 mod own_tools;
 mod perform;
@@ -171,6 +171,7 @@ impl Runner {
         if !stop.is_cancelled() {
             runner.leave().await;
         }
+        runner.shared.on_disk.unloaded(&runner.id);
         RunnerEnd { wake_at, is_gone: runner.is_removed, result }
     }
 

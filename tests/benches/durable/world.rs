@@ -73,6 +73,7 @@ impl World {
             written_server: |_| None,
             rules,
             allowed: Allowed::default(),
+            changes: at("state/changes"),
             worktrees: WorktreeSettings {
                 folder: at("state/worktrees"),
                 branch_prefix: "ostler/".to_owned(),

@@ -13,8 +13,8 @@ use ostler_model::{AskKind, Event, Failure, FailureClass, Interrupter, ItemId, T
 
 use ostler_store::StoreError;
 
-use super::model_choice;
 use super::missing::{check_folder, no_thread};
+use super::model_choice;
 use super::recall::recall;
 use super::{Runner, Stage, Work};
 use crate::pool::Seat;

@@ -162,6 +162,7 @@ impl Runner {
                 let intent = id.clone();
                 return self.step(Signal::CannotGive { intent, failure });
             }
+            self.shared.on_disk.begin(task).await;
         }
         let Some(stage) = &self.stage else { return };
         let input = InputId::new(id.as_str());

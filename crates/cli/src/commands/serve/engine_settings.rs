@@ -68,6 +68,7 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
             config: config.tasks.allow_config.clone(),
             own_config: migrated(places, config)?,
         },
+        changes: places.changes(),
         worktrees: WorktreeSettings {
             folder: config.worktree.folder.clone(),
             branch_prefix: config.worktree.branch_prefix.as_str().to_owned(),
