@@ -84,6 +84,7 @@ impl Workshop {
                 homes: Homes { usual: Some(stage.codex_home()), named: Vec::new() },
                 ..Allowed::default()
             },
+            changes: stage.state().join("changes"),
             worktrees: WorktreeSettings {
                 folder: stage.state().join("worktrees"),
                 branch_prefix: "ostler/".to_owned(),

@@ -17,9 +17,9 @@ use tokio::time::{Instant, sleep};
 
 enum Disk {
     Large,
-    /// A file system in memory that only the daemon sees.
+    /// A file system in memory that only the daemon and its successors see: this process keeps it.
     Small {
-        megabytes: u32,
+        holder: Child,
     },
 }
 
@@ -64,33 +64,49 @@ impl Daemon {
     }
 
     /// Its state is on a disk of its own, of so many megabytes.
-    pub(crate) fn on_a_small_disk(self, megabytes: u32) -> Self {
-        std::fs::create_dir_all(self.home.path().join("state")).unwrap();
-        Self { disk: Disk::Small { megabytes }, ..self }
+    pub(crate) async fn on_a_small_disk(self, megabytes: u32) -> Self {
+        let state = self.home.path().join("state");
+        std::fs::create_dir_all(&state).unwrap();
+        let mount = format!(
+            "mount -t tmpfs -o size={megabytes}m,mode=700 none \"$0\" && echo made && exec sleep infinity"
+        );
+        let mut holder = Command::new("unshare")
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", &mount])
+            .arg(&state)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut made = [0; 5];
+        let mut said = holder.stdout.take().unwrap();
+        tokio::io::AsyncReadExt::read_exact(&mut said, &mut made).await.unwrap();
+        Self { disk: Disk::Small { holder }, ..self }
     }
 
     /// The folder of its state as the daemon sees it.
     pub(crate) fn state(&self) -> PathBuf {
-        let process = self.process.lock().unwrap();
-        let pid = process.as_ref().and_then(Child::id).unwrap();
         let path = self.home.path().join("state");
-        PathBuf::from(format!("/proc/{pid}/root{}", path.display()))
+        match &self.disk {
+            Disk::Large => path,
+            Disk::Small { holder } => {
+                let pid = holder.id().unwrap();
+                PathBuf::from(format!("/proc/{pid}/root{}", path.display()))
+            }
+        }
     }
 
     fn command(&self) -> Command {
-        match self.disk {
+        match &self.disk {
             Disk::Large => {
                 let mut command = Command::new(&self.program);
                 command.arg("serve");
                 command
             }
-            Disk::Small { megabytes } => {
-                let mount = format!(
-                    "mount -t tmpfs -o size={megabytes}m,mode=700 none \"$0\" && exec \"$1\" serve"
-                );
-                let mut command = Command::new("unshare");
-                command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &mount]);
-                command.arg(self.home.path().join("state")).arg(&self.program);
+            Disk::Small { holder } => {
+                let mut command = Command::new("nsenter");
+                command.args(["--preserve-credentials", "--user", "--mount", "--target"]);
+                command.arg(holder.id().unwrap().to_string()).arg(&self.program).arg("serve");
                 command
             }
         }

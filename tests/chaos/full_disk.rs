@@ -33,7 +33,7 @@ async fn a_turn_goes_on_while_the_disk_is_full_and_nothing_of_it_is_lost() {
     let script = Script { conversations: vec![conversation], ..Script::default() };
     let program = env!("CARGO_BIN_EXE_ostler");
     let stage = Stage::set(program, env!("CARGO_TARGET_TMPDIR"), "0.166.0", script).unwrap();
-    let daemon = Daemon::new(&stage, program).on_a_small_disk(24);
+    let daemon = Daemon::new(&stage, program).on_a_small_disk(24).await;
     daemon.start().await;
     let request = StartRequest {
         prompt: Some(PROMPT.to_owned()),
@@ -74,6 +74,66 @@ async fn a_turn_goes_on_while_the_disk_is_full_and_nothing_of_it_is_lost() {
     }
     assert_eq!(messages(&daemon, task.as_str()).await.len(), STEPS + 1);
     // In its own user namespace it cannot see who wants it to stop, and refuses.
+    daemon.idle().await;
+    daemon.kill();
+    daemon.gone().await;
+}
+
+/// Nothing can be written when it comes up: it shows what there is, refuses what is new, and goes on when there is room.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_daemon_comes_up_on_a_full_disk_and_goes_on_when_there_is_room() {
+    let mut answers: Vec<Answer> = (1..=STEPS).map(step).collect();
+    answers.push(Answer { text: Some("All counted.".to_owned()), ..Answer::default() });
+    let conversation = Conversation { prompt: PROMPT.to_owned(), answers };
+    let script = Script { conversations: vec![conversation], ..Script::default() };
+    let program = env!("CARGO_BIN_EXE_ostler");
+    let stage = Stage::set(program, env!("CARGO_TARGET_TMPDIR"), "0.166.0", script).unwrap();
+    let daemon = Daemon::new(&stage, program).on_a_small_disk(24).await;
+    daemon.start().await;
+    let request = StartRequest {
+        prompt: Some(PROMPT.to_owned()),
+        cwd: stage.workspace().display().to_string(),
+        sandbox: Some(SandboxMode::ReadOnly),
+        approval: Some(Approval::OnRequest),
+        ..StartRequest::default()
+    };
+    stage.model().hold_answers();
+    let mut client = daemon.client().await.unwrap();
+    let answer: StartAnswer = client.post("/v1/tasks", &request).await.unwrap();
+    let task = answer.task.id;
+    stage.model().wait_for_requests(1, PATIENCE).await.unwrap();
+    let ballast = daemon.state().join("ballast");
+    fill(&ballast);
+    daemon.kill();
+    daemon.gone().await;
+    // What the dead one had open is given back to the disk.
+    fill(&daemon.state().join("more-ballast"));
+
+    daemon.start().await;
+    let mut client = daemon.client().await.unwrap();
+    let detail: TaskDetail = client.get(&format!("/v1/tasks/{task}")).await.unwrap();
+    assert!(!detail.task.state.is_over(), "{:?}", detail.task.state);
+    // The database's own log has room for a little that is new once it is written from its beginning again.
+    let large = StartRequest { prompt: Some("oats ".repeat(180_000)), ..request };
+    let refused = client.post::<StartAnswer>("/v1/tasks", &large).await.unwrap_err();
+    let ClientError::Problem(problem) = refused else { panic!("{refused}") };
+    assert!(problem.detail.contains("the disk is full"), "{problem:?}");
+
+    stage.model().release_answers();
+    stage.model().wait_for_requests(STEPS as u64 + 1, PATIENCE).await.unwrap();
+    std::fs::remove_file(&ballast).unwrap();
+    std::fs::remove_file(daemon.state().join("more-ballast")).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let detail: TaskDetail = client.get(&format!("/v1/tasks/{task}")).await.unwrap();
+        if detail.task.state.is_over() {
+            assert_eq!(detail.task.state, TaskState::Completed, "{:?}", detail.task.cause);
+            break;
+        }
+        assert!(Instant::now() < deadline, "{:?}\n{}", detail.task.state, daemon.log());
+        sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(messages(&daemon, task.as_str()).await.len(), STEPS + 1);
     daemon.idle().await;
     daemon.kill();
     daemon.gone().await;

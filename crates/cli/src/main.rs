@@ -13,6 +13,7 @@ mod failure;
 mod folder_trust;
 mod kept;
 mod logging;
+mod lost_database;
 mod overlay;
 mod places;
 mod prompt;

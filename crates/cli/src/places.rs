@@ -63,6 +63,12 @@ impl Places {
         }
     }
 
+    /// Codex's own, where neither the settings nor the environment name one.
+    pub(crate) fn default_codex_home(&self) -> Option<PathBuf> {
+        let Surroundings { home, codex_home, .. } = self.surroundings();
+        codex_home.or_else(|| Some(home?.join(".codex")))
+    }
+
     /// The folder that holds one sub-folder per keeper.
     pub(crate) fn keepers(&self) -> PathBuf {
         self.runtime.join("keepers")
@@ -96,6 +102,11 @@ impl Places {
     /// The folder that holds one sub-folder per task, with the files that it was given.
     pub(crate) fn files(&self) -> PathBuf {
         self.state.join("files")
+    }
+
+    /// The folder that holds one sub-folder per task, with the states of its working folder.
+    pub(crate) fn changes(&self) -> PathBuf {
+        self.state.join("changes")
     }
 
     /// What a daemon says that was started in the background.

@@ -20,6 +20,7 @@ mod find;
 mod given;
 mod injected;
 mod line;
+mod newest;
 mod recorded;
 mod tail;
 mod turns;
@@ -42,6 +43,7 @@ pub use context::context_given;
 pub use ended::has_ended;
 pub use find::find;
 pub use given::{Given, given};
+pub use newest::{ThreadFile, newest};
 pub use unheard::{Unheard, unheard};
 
 /// How much of the file is read at once.

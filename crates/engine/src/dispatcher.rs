@@ -96,6 +96,7 @@ impl Dispatcher {
             while runners.try_recv().is_ok() {}
         }
         self.shared.pool.close().await;
+        self.shared.on_disk.close().await;
         result
     }
 

@@ -3,6 +3,7 @@
 mod accounts;
 mod answering;
 mod changes;
+mod from_log;
 mod hosts;
 mod model_check;
 mod new_task;
@@ -15,7 +16,7 @@ pub(crate) use answering::too_late;
 pub use changes::{DiffFrom, DiffOf, TaskDiff};
 pub use new_task::{fork_of, fresh_task_id};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -43,6 +44,7 @@ use crate::hub::{Hub, News};
 use crate::line::Line;
 use crate::messages::messages;
 use crate::notify::{NotifySettings, Outbox};
+use crate::on_disk::OnDisk;
 use crate::pool::{Pool, PoolSettings};
 use crate::refusal::{Problem, Refusal};
 use crate::runner::Order;
@@ -75,6 +77,8 @@ pub struct EngineSettings {
     pub rules: Vec<Rule>,
     pub allowed: Allowed,
     pub worktrees: WorktreeSettings,
+    /// Holds one folder per task, with the states of its folder before and after each turn.
+    pub changes: PathBuf,
     pub notify: NotifySettings,
 }
 
@@ -155,6 +159,7 @@ impl Engine {
             }
         }
         let worktrees = Worktrees::new(settings.worktrees, &settings.pool.environment);
+        let on_disk = OnDisk::new(settings.changes, &settings.pool.environment);
         // Whose they are is seen before anybody can start a task.
         let orphans = worktrees.orphans(&store).await;
         let (to_dispatcher, runners) = mpsc::channel(QUEUED_WORDS);
@@ -164,6 +169,7 @@ impl Engine {
             store,
             hub: Hub::new(),
             tool_calls: Arc::default(),
+            on_disk,
             rules: RwLock::new(Arc::new(RuleSet::new(rules))),
             live: RwLock::new(Arc::new(live)),
             dispatcher: to_dispatcher,
@@ -175,7 +181,11 @@ impl Engine {
         let dispatcher = Dispatcher::new(shared.clone(), line, stop);
         let work = tokio::spawn(dispatcher.run(wants, runners));
         let tidying = worktrees.clone();
-        let tidying = tokio::spawn(async move { drop(tidying.tidy(orphans).await) });
+        let states = shared.clone();
+        let tidying = tokio::spawn(async move {
+            drop(tidying.tidy(orphans).await);
+            states.on_disk.tidy(&states.store).await;
+        });
         let engine = Self {
             shared,
             doors,
@@ -386,6 +396,7 @@ impl Engine {
         removed.await.unwrap_or(Err(Refusal::Ending))?;
         self.shared.store.commit(Write::RemoveTask(task.clone()).into()).await?;
         self.shared.hub.tell_gone(task);
+        self.shared.on_disk.forget(task).await;
         let Some(worktree) = worktree else { return Ok(None) };
         match self.worktrees.remove(task, &worktree, Force::No).await {
             Ok(_) | Err(WorktreeError::Removed { .. }) => Ok(None),
@@ -406,6 +417,7 @@ impl Engine {
         let report = self.shared.store.sweep(now(), retention).await?;
         for task in report.too_old.iter().chain(&report.too_many).chain(&report.too_large) {
             self.shared.hub.tell_gone(task);
+            self.shared.on_disk.forget(task).await;
         }
         Ok(report)
     }

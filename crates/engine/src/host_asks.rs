@@ -62,7 +62,13 @@ impl HostAsks {
         });
         for row in asks.shared.store.undecided_host_asks().await? {
             match asks.decided_alone(&row).await? {
-                Some(decision) => asks.decide(&row.ask, decision).await?,
+                Some(decision) => match asks.decide(&row.ask, decision).await {
+                    // A person can still decide, and so can the next start.
+                    Err(error) if error.is_passing() => {
+                        tracing::warn!(%error, ask = %row.ask.id, "an ask stays open");
+                    }
+                    decided => decided?,
+                },
                 None => asks.ask_approver(row),
             }
         }

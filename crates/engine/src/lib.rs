@@ -15,6 +15,7 @@ mod hub;
 mod line;
 mod messages;
 mod notify;
+mod on_disk;
 mod pool;
 mod program;
 mod refusal;
@@ -40,8 +41,8 @@ pub use ostler_codex::own_server::OwnServer;
 pub use ostler_store::{
     AuditCount, AuditFilter, AuditPage, Cursor, HostAskRow, KeyRow, LoggedEvent,
     NotificationFilter, NotificationPage, Page, PlacedAudit, PlacedEvent, Retention, Seqs, Sound,
-    Store, StoreError, StoreSettings, SweepReport, TaskFilter, Write, quick_check,
-    quick_check_conversations,
+    Store, StoreError, StoreSettings, Survey, SweepReport, TaskFilter, Write, has_log, quick_check,
+    quick_check_conversations, survey,
 };
 pub use pool::{Binaries, PoolSettings, PoolWaits};
 pub use refusal::{Problem, Refusal};
@@ -50,5 +51,5 @@ pub use start::{Allowed, Homes, OwnConfig, StartTask};
 pub use tool_calls::{PATIENCE as TOOL_CALL_PATIENCE, ToolCallError};
 pub use worktree::{
     Force, Merged, TidiedWorktree, Work, WorktreeError, WorktreeSettings, WorktreeShown,
-    tidy_worktrees,
+    noted_worktrees, tidy_worktrees,
 };

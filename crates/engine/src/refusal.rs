@@ -13,6 +13,8 @@ pub enum Refusal {
     Invalid { problems: Vec<Problem> },
     #[error("there is no task {0}; `ostler ls` lists them")]
     NoTask(TaskId),
+    #[error("task {task} has no turn {number}")]
+    NoTurn { task: TaskId, number: u32 },
     #[error("task {task} is at work; wait for the turn to end, or let the input queue or steer")]
     Busy { task: TaskId },
     #[error("nothing runs that could be {what}: task {task} is {state}")]

@@ -17,6 +17,7 @@ mod goal;
 mod hear;
 mod leave;
 mod log;
+mod missing;
 mod model_choice;
 mod open;
 mod own_tools;
@@ -176,6 +177,7 @@ impl Runner {
         if !stop.is_cancelled() {
             runner.leave().await;
         }
+        runner.shared.on_disk.unloaded(&runner.id);
         RunnerEnd { wake_at, is_gone: runner.is_removed, result }
     }
 

@@ -21,6 +21,7 @@ use crate::approver::Approver;
 use crate::dispatcher::FromRunner;
 use crate::hub::Hub;
 use crate::notify::NotifySettings;
+use crate::on_disk::OnDisk;
 use crate::pool::Pool;
 use crate::start::Allowed;
 use crate::tool_calls::ToolCalls;
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
     pub(crate) hub: Hub,
     pub(crate) tool_calls: Arc<ToolCalls>,
+    pub(crate) on_disk: OnDisk,
     pub(crate) rules: RwLock<Arc<RuleSet>>,
     pub(crate) live: RwLock<Arc<Live>>,
     pub(crate) dispatcher: mpsc::Sender<FromRunner>,

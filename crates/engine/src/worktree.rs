@@ -4,7 +4,7 @@
 //! belongs to; so whatever is killed in between, it is found again. Codex's sandbox does not let a task commit, so its work
 //! usually lies uncommitted in the folder: everything here counts that as well (see `work`).
 
-mod git;
+pub(crate) mod git;
 mod merge;
 mod note;
 mod orphans;
@@ -14,7 +14,7 @@ mod tests;
 mod work;
 
 pub use merge::Merged;
-pub use note::WorktreeShown;
+pub use note::{WorktreeShown, noted_worktrees};
 pub use orphans::{TidiedWorktree, tidy_worktrees};
 pub use work::Work;
 

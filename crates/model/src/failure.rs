@@ -54,6 +54,8 @@ pub enum FailureClass {
     TimedOut,
     /// The thread is at work and the input was not to wait.
     Busy,
+    /// What the task needs is not there any more: its working folder, or Codex's file of its thread.
+    Missing,
     /// Codex said that it failed, and not why; or in a word we do not know.
     Unknown {
         word: Option<String>,
@@ -85,6 +87,7 @@ impl FailureClass {
             Self::ServerGone => "server_gone",
             Self::TimedOut => "timed_out",
             Self::Busy => "busy",
+            Self::Missing => "missing",
             Self::Unknown { .. } => "unknown",
         }
     }
@@ -120,6 +123,9 @@ impl FailureClass {
             }
             Self::ServerGone => "send the prompt again: the thread goes on in a fresh app-server",
             Self::Busy => "wait for the turn to end, or choose to steer, queue or interrupt",
+            Self::Missing => {
+                "bring back what is missing and let the task go on, or go on in a new task: `ostler fork TASK --from-log`"
+            }
             Self::TimedOut => "give the turn more time, or look at what it was waiting for",
             Self::Unknown { .. } => "look at the message; `ostler doctor` checks the set-up",
         }
@@ -145,6 +151,7 @@ impl FailureClass {
             | Self::BadRequest
             | Self::Policy
             | Self::TimedOut
+            | Self::Missing
             | Self::Unknown { .. } => false,
         }
     }
@@ -154,7 +161,7 @@ impl FailureClass {
 mod tests {
     use super::FailureClass;
 
-    const ALL: [FailureClass; 17] = [
+    const ALL: [FailureClass; 18] = [
         FailureClass::Auth,
         FailureClass::UsageLimit { resets_at: None },
         FailureClass::UsageLimit { resets_at: Some(1) },
@@ -170,6 +177,7 @@ mod tests {
         FailureClass::ServerGone,
         FailureClass::TimedOut,
         FailureClass::Busy,
+        FailureClass::Missing,
         FailureClass::Unknown { word: None },
         FailureClass::Unknown { word: Some(String::new()) },
     ];

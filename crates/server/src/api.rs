@@ -283,6 +283,10 @@ pub struct ForkRequest {
     pub prompt: Option<String>,
     /// The last turn that is copied; all of them without it.
     pub turn: Option<String>,
+    /// In a new thread, which is given what was said so far from our own log: for one whose thread or folder is gone.
+    pub from_log: bool,
+    /// The folder of the new task, only with `from_log`; without it the same one.
+    pub cwd: Option<String>,
     pub key: Option<String>,
 }
 

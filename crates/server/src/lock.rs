@@ -1,7 +1,8 @@
 //! One daemon per state folder: a file that the daemon holds locked for as long as it lives.
 //!
 //! The kernel lets go of the lock when the process dies, however it dies, so a lock that is held means a daemon that lives.
-//! What stands in the file only says who that is.
+//! What stands in the file only says who that is, and what the database held when it was last looked at: whoever comes next and
+//! finds less does not begin anew in silence.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -27,10 +28,14 @@ const TRY_AGAIN: Duration = Duration::from_millis(10);
 /// A record of short fields and a path; more than this was not written by us.
 const RECORD_LIMIT_BYTES: u64 = 4096;
 
+/// The record always fills this much, so that it is written over in place: on a full disk there is no room for another block.
+const RECORD_BYTES: usize = 2048;
+
 /// The right to be the daemon. It ends with this value, or with the process.
 #[derive(Debug)]
 pub struct DaemonLock {
-    _file: File,
+    path: PathBuf,
+    file: File,
     holder: Holder,
 }
 
@@ -59,6 +64,24 @@ pub struct Holder {
     /// Where it is to be reached; older daemons do not say so.
     #[serde(default)]
     pub socket: Option<PathBuf>,
+    /// The daemon writes [`DatabaseMark`]s; the first versions did not.
+    #[serde(default)]
+    pub marks_database: bool,
+    /// The database as it was last seen; none if there never was one.
+    #[serde(default)]
+    pub database: Option<Box<DatabaseMark>>,
+}
+
+/// What a database held. It never says more than the database did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatabaseMark {
+    /// None: a daemon of an older version ran, which did not say.
+    pub path: Option<PathBuf>,
+    pub epoch: u64,
+    /// Tasks that were ever written to it.
+    pub tasks_ever: u64,
+    /// A daemon had it open. If it still says so when the next one starts, that one was killed, and SQLite's log must be there.
+    pub is_open: bool,
 }
 
 /// What a look at the lock shows.
@@ -117,16 +140,36 @@ impl DaemonLock {
     }
 
     fn sign(path: &Path, mut file: File, claim: Claim) -> Result<Self, LockError> {
-        let epoch = match read(&mut file) {
-            Held::By(before) => before.epoch + 1,
-            Held::Free | Held::BySomebody => 1,
+        let (epoch, database) = match read(&mut file) {
+            Held::By(before) => (before.epoch + 1, last_mark(before)),
+            Held::Free | Held::BySomebody => (1, None),
         };
         let Claim { version, started_at, is_service, socket } = claim;
         let pid = std::process::id();
         let socket = Some(socket);
-        let holder = Holder { pid, started_at, version, epoch, is_service, socket };
+        let marks_database = true;
+        let holder = Holder {
+            pid,
+            started_at,
+            version,
+            epoch,
+            is_service,
+            socket,
+            marks_database,
+            database,
+        };
         write(&mut file, &holder).map_err(failed(path))?;
-        Ok(Self { _file: file, holder })
+        Ok(Self { path: path.to_owned(), file, holder })
+    }
+
+    /// Notes what the database holds; none: there is none, and that is as it should be. Syncs the file.
+    pub fn mark(&mut self, database: Option<DatabaseMark>) -> Result<(), LockError> {
+        let database = database.map(Box::new);
+        if self.holder.database != database {
+            self.holder.database = database;
+            write(&mut self.file, &self.holder).map_err(failed(&self.path))?;
+        }
+        Ok(())
     }
 
     pub fn holder(&self) -> &Holder {
@@ -165,12 +208,18 @@ fn read(file: &mut File) -> Held {
     holder.map_or(Held::BySomebody, Held::By)
 }
 
+/// What the daemon before noted of its database.
+fn last_mark(before: Holder) -> Option<Box<DatabaseMark>> {
+    let unknown = DatabaseMark { path: None, epoch: 1, tasks_ever: 0, is_open: false };
+    if before.marks_database { before.database } else { Some(Box::new(unknown)) }
+}
+
 fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
-    let mut text = serde_json::to_string(holder)?;
-    text.push('\n');
-    file.set_len(0)?;
+    let text = serde_json::to_string(holder)?;
+    let text = format!("{text:<width$}\n", width = RECORD_BYTES - 1);
     file.rewind()?;
     file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)?;
     // The epoch must not go back after a power cut.
     file.sync_all()
 }
@@ -195,7 +244,8 @@ mod tests {
     fn holder(version: &str, epoch: u64) -> Holder {
         let Claim { version, started_at, is_service, socket } = claim(version);
         let (pid, socket) = (std::process::id(), Some(socket));
-        Holder { pid, started_at, version, epoch, is_service, socket }
+        let (marks_database, database) = (true, None);
+        Holder { pid, started_at, version, epoch, is_service, socket, marks_database, database }
     }
 
     #[test]
@@ -212,6 +262,35 @@ mod tests {
         assert_eq!(look(&path).unwrap(), Held::Free);
         let next = DaemonLock::take(&path, claim("1.2.4")).unwrap();
         assert_eq!(next.holder(), &holder("1.2.4", 2));
+    }
+
+    #[test]
+    fn the_next_one_finds_what_was_noted_of_the_database() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("daemon.lock");
+        let mark = DatabaseMark {
+            path: Some("/state/ostler.db".into()),
+            epoch: 7,
+            tasks_ever: 3,
+            is_open: true,
+        };
+        let mut first = DaemonLock::take(&path, claim("1.2.3")).unwrap();
+        assert_eq!(first.holder().database, None);
+        first.mark(Some(mark.clone())).unwrap();
+        drop(first);
+        let bytes = std::fs::metadata(&path).unwrap().len();
+        let mut next = DaemonLock::take(&path, claim("1.2.4")).unwrap();
+        assert_eq!(next.holder().database.as_deref(), Some(&mark));
+        next.mark(None).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), bytes, "it is not written in place");
+        drop(next);
+        assert_eq!(DaemonLock::take(&path, claim("x")).unwrap().holder().database, None);
+
+        // One that knows nothing of databases has run here.
+        let old = r#"{"pid":1,"started_at":"1970-01-01T00:00:00Z","version":"0.1.0","epoch":4}"#;
+        std::fs::write(&path, old).unwrap();
+        let next = DaemonLock::take(&path, claim("1.2.4")).unwrap();
+        assert_eq!(next.holder().database.as_ref().map(|mark| mark.path.clone()), Some(None));
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl From<Refusal> for Problem {
             Refusal::Invalid { problems } => {
                 Self::new(Trouble::BadRequest, detail).data(json!({ "problems": problems }))
             }
-            Refusal::NoTask(_) => Self::new(Trouble::NotFound, detail),
+            Refusal::NoTask(_) | Refusal::NoTurn { .. } => Self::new(Trouble::NotFound, detail),
             Refusal::QueueFull { .. }
             | Refusal::TooManyAsks { .. }
             | Refusal::Overloaded { .. } => Self::new(Trouble::Unavailable, detail),

@@ -330,6 +330,12 @@ async fn fork(
     let parent = ids::task(office.engine.store(), &task).await?;
     rights.look_at(&mut caller).await;
     agents::may_touch(&caller, &parent, "fork")?;
+    if request.from_log {
+        return begin_from_log(&office, &caller, parent, request, key).await;
+    }
+    if request.cwd.is_some() {
+        return Err(Problem::new(Trouble::BadRequest, "cwd is only for a fork with from_log"));
+    }
     let forked_from = fork_of(&parent, request.turn.map(TurnId::new)).ok_or_else(|| {
         Problem::new(Trouble::Conflict, "the task has not begun, so there is nothing to copy")
             .hint("wait for its first turn")
@@ -352,6 +358,28 @@ async fn fork(
         worktree: has_worktree,
     };
     begin(&office, wish, None).await
+}
+
+/// A new thread that knows what was said in the old one: nothing of Codex's own is needed for it.
+async fn begin_from_log(
+    office: &Office,
+    caller: &Caller,
+    parent: Task,
+    request: ForkRequest,
+    key: Option<String>,
+) -> Result<Response, Problem> {
+    if request.turn.is_some() {
+        return Err(Problem::new(Trouble::BadRequest, "turn and from_log do not go together"));
+    }
+    let prompt = request.prompt.unwrap_or_default();
+    let input = office.engine.input_from_log(&parent, prompt).await?;
+    let worktree = parent.settings.worktree.is_some();
+    let mut settings = TaskSettings { worktree: None, ..parent.settings };
+    settings.cwd = request.cwd.unwrap_or(settings.cwd);
+    bounds::check(office, caller, &mut settings).await?;
+    let by = caller.name();
+    let wish = StartTask { settings, input, by, key, forked_from: None, id: None, worktree };
+    begin(office, wish, None).await
 }
 
 async fn show(

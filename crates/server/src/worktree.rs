@@ -18,6 +18,8 @@ use crate::{Given, ids};
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct DiffQuery {
     turns: Option<Turns>,
+    /// Only this one, by its number.
+    turn: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -33,9 +35,13 @@ pub(crate) async fn diff(
     Query(query): Query<DiffQuery>,
 ) -> Result<Json<TaskDiff>, Problem> {
     let task = ids::task(office.engine.store(), &task).await?.id;
-    let of = match query.turns {
-        None | Some(Turns::Last) => DiffOf::LastTurn,
-        Some(Turns::All) => DiffOf::AllTurns,
+    let of = match (query.turn, query.turns) {
+        (Some(_), Some(_)) => {
+            return Err(Problem::new(Trouble::BadRequest, "turn and turns do not go together"));
+        }
+        (Some(number), None) => DiffOf::Turn(number),
+        (None, None | Some(Turns::Last)) => DiffOf::LastTurn,
+        (None, Some(Turns::All)) => DiffOf::AllTurns,
     };
     Ok(Json(office.engine.diff(&task, of).await?))
 }

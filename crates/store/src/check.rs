@@ -68,7 +68,7 @@ fn look(path: &Path, layouts: &Layouts) -> Result<Sound, StoreError> {
     })
 }
 
-fn log_of(path: &Path) -> PathBuf {
+pub(crate) fn log_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     name.into()

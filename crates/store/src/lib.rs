@@ -19,6 +19,7 @@ mod readers;
 mod schema;
 mod secrets;
 mod store;
+mod survey;
 mod sweep;
 mod write;
 mod writer;
@@ -37,4 +38,5 @@ pub use read::{
     RuleUse, Sizes, StoredItem, TableSize, TaskFilter, TurnMessages,
 };
 pub use store::{Health, Store};
+pub use survey::{Survey, has_log, survey};
 pub use sweep::{Retention, SweepReport};

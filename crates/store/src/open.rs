@@ -11,6 +11,11 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::StoreError;
 use crate::schema::{self, TASKS};
 
+pub(crate) const EPOCH: &str = "SELECT epoch FROM store WHERE only_row = 1";
+
+/// As SQLite counts the ways of `auto_vacuum`.
+const INCREMENTAL: i64 = 2;
+
 /// Prepared statements that a connection keeps: all that this room has, so that none is compiled twice.
 const STATEMENTS: usize = 128;
 
@@ -48,14 +53,22 @@ impl StoreSettings {
     }
 }
 
-/// The writer's connection, and the epoch it holds.
-pub(crate) fn open_writer(settings: &StoreSettings) -> Result<(Connection, u64), StoreError> {
+/// The writer's connection, and the epoch under which it writes.
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) epoch: u64,
+    /// The disk is full: the epoch is still to be written.
+    pub(crate) is_owed: bool,
+}
+
+pub(crate) fn open_writer(settings: &StoreSettings) -> Result<Opened, StoreError> {
     let path = settings.path.as_path();
     make_private(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     open(path, flags, settings)
         .and_then(|mut connection| {
-            take_over(&mut connection, path).map(|epoch| (connection, epoch))
+            let (epoch, is_owed) = take_over(&mut connection, path)?;
+            Ok(Opened { connection, epoch, is_owed })
         })
         .map_err(|error| error.about(path))
 }
@@ -103,10 +116,23 @@ pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes the database ours: checks whose it is, brings its layout up to date, takes the next epoch.
-fn take_over(connection: &mut Connection, path: &Path) -> Result<u64, StoreError> {
+/// Makes the database ours: checks whose it is, brings its layout up to date, takes the next epoch. Tells whether a full disk
+/// kept it from being written.
+fn take_over(connection: &mut Connection, path: &Path) -> Result<(u64, bool), StoreError> {
     TASKS.admit(&schema::head(connection)?, path)?;
     prepare_file(connection)?;
+    match take_epoch(connection) {
+        Ok(epoch) => Ok((epoch, false)),
+        // What was interrupted is read before anything can be written.
+        Err(StoreError::Full) if schema::head(connection)?.layout == TASKS.newest() => {
+            let epoch: i64 = connection.query_row(EPOCH, [], |row| row.get(0))?;
+            Ok((epoch.cast_unsigned().saturating_add(1), true))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn take_epoch(connection: &mut Connection) -> Result<u64, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Again inside: another process may have migrated in between.
     let layout = schema::head(&transaction)?.layout;
@@ -122,8 +148,12 @@ fn take_over(connection: &mut Connection, path: &Path) -> Result<u64, StoreError
 
 /// What holds for the file, whoever writes it.
 pub(crate) fn prepare_file(connection: &Connection) -> Result<(), StoreError> {
-    // Only an empty database can be told to give its free pages back bit by bit.
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    // Only an empty database can be told to give its free pages back bit by bit. To say so again would be a write, for which
+    // a full disk has no room.
+    let auto_vacuum: i64 = connection.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
+    if auto_vacuum != INCREMENTAL {
+        connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
+    }
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     // Deleted text inside a page that is written anyway is zeroed, which costs nothing. Where a secret goes, everything is
@@ -136,13 +166,14 @@ pub(crate) fn prepare_file(connection: &Connection) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{StoreSettings, open_reader, open_writer};
+    use super::{Opened, StoreSettings, open_reader, open_writer};
 
     #[test]
     fn what_is_committed_is_synced_and_readers_cannot_write() {
         let folder = tempfile::tempdir().unwrap();
         let settings = StoreSettings::at(folder.path().join("ostler.db"));
-        let (writer, epoch) = open_writer(&settings).unwrap();
+        let Opened { connection: writer, epoch, is_owed } = open_writer(&settings).unwrap();
+        assert!(!is_owed);
         let pragma = |name: &str| {
             let value = writer
                 .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));

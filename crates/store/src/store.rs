@@ -7,10 +7,11 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::{Semaphore, broadcast, oneshot};
 
 use crate::job::{Job, Ready, Writing, prepare};
-use crate::open::{StoreSettings, open_writer};
+use crate::open::{Opened, StoreSettings, open_writer};
 use crate::readers::Readers;
 use crate::sweep::{Retention, Step, SweepReport};
 use crate::writer::WriterThread;
+use crate::writer::group::Tenure;
 use crate::writer::spool::Spool;
 use crate::{Batch, Committed, Seqs, StoreError};
 
@@ -50,14 +51,22 @@ pub(crate) struct Shared {
 
 impl Store {
     /// Opens or makes the database, brings its layout up to date and takes it over: whoever had it before is fenced off.
+    ///
+    /// On a full disk a database of the newest layout is opened all the same: it can be read, and is taken over by the first
+    /// write for which there is room. [`Store::health`] says so.
     pub fn open(settings: StoreSettings) -> Result<Self, StoreError> {
-        let (connection, epoch) = open_writer(&settings)?;
+        let Opened { connection, epoch, is_owed } = open_writer(&settings)?;
         let readers = Readers::start(&settings)?;
         let (jobs, received) = mpsc::channel();
         let most_room = u32::try_from(settings.queue_bytes).unwrap_or(u32::MAX);
         let shared =
             Arc::new(Shared { health: Mutex::default(), news: broadcast::channel(NEWS).0 });
-        let writer = WriterThread::new(connection, received, epoch, settings, Arc::clone(&shared))?;
+        if is_owed {
+            shared.failed(StoreError::Full);
+        }
+        let tenure = Tenure::new(epoch, is_owed);
+        let writer =
+            WriterThread::new(connection, received, tenure, settings, Arc::clone(&shared))?;
         let writer = thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || writer.run())

@@ -12,6 +12,7 @@ use ostler_model::{Event, TaskId};
 use rusqlite::Connection;
 
 use self::gather::Gathered;
+use self::group::Tenure;
 use self::spool::Spool;
 use crate::job::{Job, Ready, Writing, text};
 use crate::open::StoreSettings;
@@ -21,7 +22,7 @@ use crate::{StoreError, secrets, sweep};
 pub(crate) struct WriterThread {
     connection: Connection,
     jobs: Receiver<Job>,
-    epoch: i64,
+    tenure: Tenure,
     settings: StoreSettings,
     shared: Arc<Shared>,
     /// What nobody waited for and the disk did not take.
@@ -38,7 +39,7 @@ impl WriterThread {
     pub(crate) fn new(
         connection: Connection,
         jobs: Receiver<Job>,
-        epoch: u64,
+        tenure: Tenure,
         settings: StoreSettings,
         shared: Arc<Shared>,
     ) -> Result<Self, StoreError> {
@@ -47,7 +48,7 @@ impl WriterThread {
         Ok(Self {
             connection,
             jobs,
-            epoch: epoch.cast_signed(),
+            tenure,
             settings,
             shared,
             spool,
@@ -101,7 +102,7 @@ impl WriterThread {
         if all.is_empty() {
             return;
         }
-        match group::write(&self.connection, self.epoch, &all) {
+        match group::write(&self.connection, &self.tenure, &all) {
             Ok(outcome) => {
                 self.spool.forget_lost();
                 self.retry_at = None;
@@ -164,8 +165,8 @@ impl WriterThread {
 
     fn sweep(&mut self, step: sweep::Step) -> Result<sweep::Stepped, StoreError> {
         let path = self.settings.path.clone();
-        let stepped =
-            sweep::step(&self.connection, self.epoch, step).map_err(|error| error.about(&path))?;
+        let stepped = sweep::step(&self.connection, &self.tenure, step)
+            .map_err(|error| error.about(&path))?;
         self.owes_cut |= stepped.cleared_a_secret;
         Ok(stepped)
     }
@@ -175,7 +176,7 @@ impl WriterThread {
         if !self.has_leftovers {
             return;
         }
-        match sweep::clear_leftovers(&self.connection, self.epoch) {
+        match sweep::clear_leftovers(&self.connection, &self.tenure) {
             Ok(left) => self.has_leftovers = left,
             Err(error) => {
                 // The next start, or the next removed task, takes it up again.

@@ -77,6 +77,7 @@ impl World {
                 homes: Homes { usual: Some(at("codex-home")), named: Vec::new() },
                 ..Allowed::default()
             },
+            changes: at("state/changes"),
             worktrees: WorktreeSettings {
                 folder: at("state/worktrees"),
                 branch_prefix: "ostler/".to_owned(),

@@ -11,8 +11,10 @@ use serde_json::json;
 
 use crate::daemon::{self, DetachArguments, End, ReachArguments, Start, VERSION};
 use crate::failure::{Exit, Failure};
+use crate::lost_database;
 use crate::places::Places;
 use crate::running::block_on;
+use crate::settings::ConfigFile;
 use crate::terminal::Output;
 
 #[derive(Debug, Args)]
@@ -24,7 +26,7 @@ pub(crate) struct DaemonArguments {
 #[derive(Debug, Subcommand)]
 enum DaemonCommand {
     /// Start it unless it runs; commands that need it do this by themselves
-    Start,
+    Start(StartArguments),
     /// End it; running turns go on, and the next daemon finds them again
     Stop(StopArguments),
     /// Show whether it runs and answers
@@ -37,6 +39,13 @@ enum DaemonCommand {
     /// First stage of a daemon: starts it and tells its pid
     #[command(hide = true)]
     Detach(DetachArguments),
+}
+
+#[derive(Debug, Args)]
+struct StartArguments {
+    /// Go on with what is there after the database, or a part of it, was lost
+    #[arg(long)]
+    accept_lost_database: bool,
 }
 
 #[derive(Debug, Args)]
@@ -55,7 +64,7 @@ impl StopArguments {
 pub(crate) fn run(arguments: &DaemonArguments, output: Output) -> Result<ExitCode, Failure> {
     let places = Places::find()?;
     match &arguments.command {
-        DaemonCommand::Start => start(&places, output)?,
+        DaemonCommand::Start(arguments) => start(&places, arguments, output)?,
         DaemonCommand::Stop(arguments) => stop(&places, arguments.mode(), output)?,
         DaemonCommand::Status => return block_on(status(&places, output)),
         DaemonCommand::Restart(arguments) => restart(&places, arguments.mode(), output)?,
@@ -67,7 +76,12 @@ pub(crate) fn run(arguments: &DaemonArguments, output: Output) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-fn start(places: &Places, output: Output) -> Result<(), Failure> {
+fn start(places: &Places, arguments: &StartArguments, output: Output) -> Result<(), Failure> {
+    let is_free = lock::look(&places.daemon_lock())? == Held::Free;
+    if arguments.accept_lost_database && is_free && places.daemon_lock().exists() {
+        daemon::refuse_agents(places, "accept the loss of the database")?;
+        lost_database::accept(places, ConfigFile::load(places)?.config())?;
+    }
     let started = block_on(daemon::start(places))?;
     let (word, health) = match &started {
         Start::Started(health) => ("started", health),
@@ -161,7 +175,7 @@ async fn status(places: &Places, output: Output) -> Result<ExitCode, Failure> {
 }
 
 fn show(places: &Places, holder: &Holder, health: Option<&Health>, output: Output) {
-    let Holder { pid, started_at, version, epoch, is_service, socket } = holder;
+    let Holder { pid, started_at, version, epoch, is_service, socket, .. } = holder;
     let socket = socket.clone().unwrap_or_else(|| places.usual_daemon_socket());
     let log = places.daemon_log();
     let by = if *is_service { "the service manager" } else { "`ostler daemon start` or by hand" };

@@ -4,11 +4,11 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use clap::Args;
-use ostler_engine::TaskDiff;
+use ostler_engine::{DiffFrom, TaskDiff};
 use ostler_model::TaskState;
 use ostler_model::auto_review::AutoVerdict;
 use ostler_model::task::{AskClosed, AskRecord, Intent, IntentState};
-use ostler_server::api::{Receipts, Reviewed, Turn, Turns, Why};
+use ostler_server::api::{Receipts, Reviewed, Why};
 use serde_json::json;
 
 use super::notify;
@@ -143,39 +143,32 @@ pub(crate) fn diff(arguments: &DiffArguments, output: Output) -> Result<ExitCode
     block_on(async {
         let mut desk = Desk::open(output, &arguments.task.reach).await?;
         let task = desk.task(&arguments.task.id).await?;
-        if let (Some(tree), None) = (&task.settings.worktree, arguments.turn) {
-            let changed: TaskDiff = desk.get(&format!("/v1/tasks/{}/diff", task.id)).await?;
-            if changed.diff.is_empty() {
+        let query = match arguments.turn {
+            Some(number) => format!("turn={number}"),
+            None => "turns=all".to_owned(),
+        };
+        let changed: TaskDiff = desk.get(&format!("/v1/tasks/{}/diff?{query}", task.id)).await?;
+        match &changed.from {
+            DiffFrom::Worktree { .. } if changed.diff.is_empty() => {
                 output.say("nothing was changed in its worktree");
             }
-            show(&changed.diff, output);
-            output.emit(&json!({ "task": task.id, "worktree": tree, "diff": changed.diff }));
-            return Ok(ExitCode::SUCCESS);
-        }
-        let turns: Turns = desk.get(&format!("/v1/tasks/{}/turns", task.id)).await?;
-        let is_wanted = |turn: &&Turn| arguments.turn.is_none_or(|number| turn.number == number);
-        let diffs: Vec<_> = turns
-            .turns
-            .iter()
-            .filter(is_wanted)
-            .filter_map(|turn| Some((turn, turn.result.as_ref()?.diff.as_ref()?)))
-            .collect();
-        if diffs.is_empty() {
-            output.say("nothing was changed by file changes of Codex");
-        }
-        let is_one = diffs.len() == 1;
-        for (turn, diff) in &diffs {
-            if !is_one && io::stdout().is_terminal() {
-                let bold = anstyle::Style::new().bold();
-                output.say_styled(&format!("{bold}turn {}{bold:#}", turn.number));
+            DiffFrom::Worktree { .. } => {}
+            DiffFrom::Disk { notes } => {
+                notes.iter().for_each(|note| output.note(note));
+                if changed.diff.is_empty() {
+                    output.say("nothing has changed on disk");
+                }
             }
-            show(diff, output);
+            DiffFrom::Unknown { why, turns } => {
+                output.note(&format!("what changed on disk is not known: {why}"));
+                output.note(match turns {
+                    0 => "Codex told of no patches of its own; what commands wrote is not known",
+                    _ => "this is what Codex patched itself; what commands wrote is not in it",
+                });
+            }
         }
-        let diffs: Vec<_> = diffs
-            .iter()
-            .map(|(turn, diff)| json!({ "turn": turn.turn, "number": turn.number, "diff": diff }))
-            .collect();
-        output.emit(&json!({ "task": task.id, "diffs": diffs }));
+        show(&changed.diff, output);
+        output.emit(&changed);
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -111,6 +111,12 @@ pub(crate) struct ForkArguments {
     /// The last turn that is copied [default: all of them]
     #[arg(long, value_name = "TURN")]
     turn: Option<String>,
+    /// In a new thread that is given what was said so far, for a task whose thread or folder is gone
+    #[arg(long, conflicts_with = "turn")]
+    from_log: bool,
+    /// The folder of the new task [default: the same]
+    #[arg(long, value_name = "FOLDER", requires = "from_log")]
+    cwd: Option<PathBuf>,
     /// Forking again with the same key forks once
     #[arg(long)]
     key: Option<String>,
@@ -188,9 +194,12 @@ pub(crate) fn fork(arguments: &ForkArguments, output: Output) -> Result<ExitCode
     let target = &arguments.target;
     let answer: StartAnswer = block_on(async {
         let prompt = typed(arguments.prompt.as_deref(), "fork", output).await?;
+        let cwd = arguments.cwd.as_ref().map(|cwd| existing(cwd, "the folder")).transpose()?;
         let request = ForkRequest {
             prompt: Some(prompt),
             turn: arguments.turn.clone(),
+            from_log: arguments.from_log,
+            cwd: cwd.map(|cwd| cwd.display().to_string()),
             key: arguments.key.clone().or_else(|| Some(fresh_key())),
         };
         let mut desk = Desk::open(output, &target.reach).await?;

@@ -34,6 +34,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::daemon::{SUCCESSOR_PATIENCE, VERSION, refuse_agents};
 use crate::failure::{Exit, Failure};
 use crate::logging::{self, DaemonLog};
+use crate::lost_database;
 use crate::places::{self, Places};
 use crate::running::daemon_runtime;
 use crate::settings::ConfigFile;
@@ -134,15 +135,17 @@ async fn serve(
     } else {
         DaemonLock::take(&places.daemon_lock(), claim)?
     };
+    let mut lock = lock;
+    lost_database::check(&lock, &places, config.config())?;
     let door = Door::open(settings, Limits::default(), &lock)?;
     let tcp = arguments.tcp(&config.config().server).map(|tcp| TcpDoor::open(&tcp)).transpose()?;
-    let holder = lock.holder();
+    let holder = lock.holder().clone();
     let hall = Arc::new(Hall::new(VERSION, holder.pid, started_at, holder.epoch));
     let heart = Heart::new(match supervisor.watchdog() {
         Some(period) => Pulse::Every(period / BEATS_PER_PERIOD),
         None => Pulse::Never,
     });
-    let (tasks, engine) = Tasks::take_up(&places, &config).await?;
+    let (tasks, engine) = Tasks::take_up(&places, &config, &mut lock).await?;
     let office = tasks.office(&places, &config, &hall);
     let look = look(&places.keepers());
     let settings = guard_settings(tcp.as_ref(), &config.config().server);
@@ -170,12 +173,15 @@ async fn serve(
         "the daemon {status}"
     );
     let serving = tokio::spawn(door.serve(router, hall.clone(), look, heart.part("door")));
+    // Whoever finds this and no log of SQLite's knows that something is lost.
+    let database = config.config().store.path.clone();
+    lost_database::note(&mut lock, &database, true);
     supervisor.ready(&status);
     let watch = Watch { signals, supervisor, heart, hall, places, config, tasks: &tasks };
     let served = watch.over(serving).await;
     // Nobody asks for anything any more; what runs is written down.
     audit.end().await;
-    let ended = tasks.end().await;
+    let ended = tasks.end(|| lost_database::note(&mut lock, &database, false)).await;
     tracing::info!("the daemon has ended; keepers live on");
     // Only now may another one begin.
     drop(lock);

@@ -8,6 +8,7 @@
 
 mod callers;
 mod life;
+mod lost_database;
 mod places;
 mod service;
 mod serving;

@@ -86,6 +86,7 @@ impl From<NotReopened> for Failure {
         };
         let class = match error {
             OpenError::Connection(_) => FailureClass::ServerGone,
+            OpenError::NotFound { .. } => FailureClass::Missing,
             _ => FailureClass::BadRequest,
         };
         Self::new(class, error.to_string())

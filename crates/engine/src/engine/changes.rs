@@ -5,14 +5,19 @@ use ostler_model::{TaskId, TaskState};
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
+use crate::on_disk::{DiskDiff, DiskDiffOf};
 use crate::refusal::Refusal;
 use crate::worktree::{Force, Merged, WorktreeError, WorktreeShown};
 
-/// Which turns, for a task without a worktree.
+/// Which turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffOf {
+    /// The last one, or the one that runs.
     LastTurn,
+    /// Since the task began.
     AllTurns,
+    /// The one with this number, from 1.
+    Turn(u32),
 }
 
 /// What a task has changed.
@@ -20,7 +25,7 @@ pub enum DiffOf {
 pub struct TaskDiff {
     pub task: TaskId,
     pub from: DiffFrom,
-    /// Unified; empty if nothing was changed.
+    /// Unified; empty if nothing was changed, unless `from` says that this is not known.
     pub diff: String,
 }
 
@@ -30,26 +35,56 @@ pub struct TaskDiff {
 pub enum DiffFrom {
     /// All that differs from the commit that the worktree began with.
     Worktree { worktree: Worktree },
-    /// As Codex told it, turn after turn.
-    Turns { turns: usize },
+    /// All that changed on disk in the task's folder, or in the repository that it is in, whoever changed it.
+    Disk {
+        /// What has to be known to read it.
+        notes: Vec<String>,
+    },
+    /// What changed on disk is not known. The diff has what Codex told of its own patches, and nothing of what commands wrote.
+    Unknown { why: String, turns: usize },
 }
 
 impl Engine {
-    /// What a task has changed: in its worktree, or by what Codex said of its turns.
+    /// What a task has changed: in its worktree, or on disk in its turns.
     pub async fn diff(&self, task: &TaskId, of: DiffOf) -> Result<TaskDiff, Refusal> {
         let found = self.find(task).await?;
-        if let Some(worktree) = found.settings.worktree {
-            let diff = self.worktrees.diff(task, &worktree).await?;
-            return Ok(TaskDiff { task: found.id, from: DiffFrom::Worktree { worktree }, diff });
+        let task = found.id.clone();
+        if let (Some(worktree), DiffOf::AllTurns | DiffOf::LastTurn) =
+            (&found.settings.worktree, of)
+        {
+            let diff = self.worktrees.diff(&task, worktree).await?;
+            let worktree = worktree.clone();
+            return Ok(TaskDiff { task, from: DiffFrom::Worktree { worktree }, diff });
         }
-        let turns = self.shared.store.turns(task).await?;
-        let diffs = turns.into_iter().filter_map(|row| row.result?.diff);
-        let mut diffs: Vec<String> = diffs.filter(|diff| !diff.is_empty()).collect();
+        let mut turns = self.shared.store.turns(&task).await?;
+        let on_disk = match of {
+            DiffOf::AllTurns => DiskDiffOf::All,
+            DiffOf::LastTurn => DiskDiffOf::Last,
+            DiffOf::Turn(number) => {
+                turns.retain(|row| row.number == number);
+                let Some(row) = turns.first() else {
+                    return Err(Refusal::NoTurn { task, number });
+                };
+                DiskDiffOf::Turn(row.turn.clone())
+            }
+        };
+        if turns.is_empty() {
+            let from = DiffFrom::Disk { notes: Vec::new() };
+            return Ok(TaskDiff { task, from, diff: String::new() });
+        }
+        let why = match self.shared.on_disk.diff(&found, &on_disk).await {
+            DiskDiff::Known { diff, notes } => {
+                return Ok(TaskDiff { task, from: DiffFrom::Disk { notes }, diff });
+            }
+            DiskDiff::Unknown { why } => why,
+        };
         if of == DiffOf::LastTurn {
-            diffs.drain(..diffs.len().saturating_sub(1));
+            turns.drain(..turns.len().saturating_sub(1));
         }
-        let from = DiffFrom::Turns { turns: diffs.len() };
-        Ok(TaskDiff { task: found.id, from, diff: diffs.concat() })
+        let told = turns.into_iter().filter_map(|row| row.result?.diff);
+        let told: Vec<String> = told.filter(|diff| !diff.is_empty()).collect();
+        let from = DiffFrom::Unknown { why, turns: told.len() };
+        Ok(TaskDiff { task, from, diff: told.concat() })
     }
 
     /// Brings the work of a task's worktree into the branch that was checked out when the task began.

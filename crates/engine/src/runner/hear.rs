@@ -87,7 +87,10 @@ impl Runner {
             }
             Update::Disconnected { .. } => self.log.broke_off(),
             Update::ItemEnded { turn, item, how } => self.item_ended(turn, item, *how),
-            Update::TurnEnded { result } => self.turn_row(result),
+            Update::TurnEnded { result } => {
+                self.turn_row(result);
+                self.shared.on_disk.ended(self.machine.task(), &result.turn);
+            }
             Update::Reconnected => self.note_keeper(),
             _ => {}
         }

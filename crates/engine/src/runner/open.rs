@@ -16,6 +16,7 @@ use ostler_model::{AskKind, Event, Failure, FailureClass, GoalChange, Interrupte
 
 use ostler_store::StoreError;
 
+use super::missing::{check_folder, no_thread};
 use super::model_choice;
 use super::recall::recall;
 use super::{Runner, Stage, Work};
@@ -92,6 +93,7 @@ async fn open_somewhere(
     inputs: &[Intent],
     interrupted_by: Option<Interrupter>,
 ) -> Result<Opened, Failure> {
+    check_folder(task)?;
     let mut tries = 1;
     loop {
         let seat = shared.pool.seat(&task.id, &task.settings, task.keeper.as_deref()).await;
@@ -159,7 +161,10 @@ async fn open_in(
             driver.rejoin_thread(thread, settings, options, recalled).await
         }
     };
-    let (thread, updates) = opening.map_err(|error| failure(&error))?;
+    let (thread, updates) = opening.map_err(|error| match (&error, &task.thread) {
+        (OpenError::NotFound { thread }, Some(_)) => no_thread(task, thread),
+        _ => failure(&error),
+    })?;
     Ok(Opened { seat, thread, updates, ignored })
 }
 

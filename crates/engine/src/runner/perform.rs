@@ -3,13 +3,14 @@
 use ostler_model::ask::{Ask, AskKind};
 use ostler_model::failure::FailureClass;
 use ostler_model::input::Content;
-use ostler_model::task::machine::{Effect, Owed, WhyAsk};
+use ostler_model::task::machine::{Effect, Owed, Signal, WhyAsk};
 use ostler_model::task::{Edge, Intent, IntentState, Wish};
 use ostler_model::thread::IfBusy;
 use ostler_model::{Decision, Event, Failure, Goal, GoalChange, Input, InputId, IntentId, TurnId};
 use ostler_store::Write;
 use uuid::Uuid;
 
+use super::missing::{check_folder, question};
 use super::model_choice::{self, TurnChoice};
 use super::{Runner, Work};
 use crate::dispatcher::{FromRunner, Waiting};
@@ -164,6 +165,18 @@ impl Runner {
         if let (Ok(content), Some(choice)) = (&mut content, choice) {
             choice.put_into(content);
         }
+        if self.stage.is_none() {
+            return;
+        }
+        let task = self.machine.task();
+        if task.turn.is_none() {
+            // Codex would begin a turn in which every command fails. One that runs already may still be told something.
+            if let Err(failure) = check_folder(task) {
+                let intent = id.clone();
+                return self.step(Signal::CannotGive { intent, failure });
+            }
+            self.shared.on_disk.begin(task).await;
+        }
         let Some(stage) = &self.stage else { return };
         let input = InputId::new(id.as_str());
         let sent = match content {
@@ -177,7 +190,7 @@ impl Runner {
             let failure = Failure::new(FailureClass::BadRequest, message);
             let update =
                 ostler_model::thread::Update::InputRefused { input, failure, may_have_run: false };
-            self.step(ostler_model::task::machine::Signal::Told(Box::new(update)));
+            self.step(Signal::Told(Box::new(update)));
         }
     }
 
@@ -236,6 +249,7 @@ impl Runner {
             WhyAsk::Crash(failure) => {
                 format!("its app-server died in the middle of a turn ({})", failure.message)
             }
+            WhyAsk::Missing(failure) => question(self.machine.task(), failure),
             WhyAsk::Limit(failure) => {
                 format!(
                     "a limit of the account stopped it, and does not say when it passes ({})",

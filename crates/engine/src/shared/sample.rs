@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc};
 use super::{Live, Shared};
 use crate::hub::Hub;
 use crate::notify::NotifySettings;
+use crate::on_disk::OnDisk;
 use crate::pool::{Binaries, Pool, PoolSettings, PoolWaits};
 use crate::start::Allowed;
 
@@ -55,6 +56,7 @@ pub(crate) fn sample(store: Store, folder: &Path, notify: NotifySettings) -> Sha
         pool: Arc::new(Pool::new(pool, store.clone())),
         store,
         hub: Hub::new(),
+        on_disk: OnDisk::new(folder.join("changes"), &[]),
         rules: RwLock::new(Arc::new(RuleSet::new(Vec::new()))),
         live: RwLock::new(Arc::new(live)),
         dispatcher: mpsc::channel(1).0,

@@ -34,32 +34,32 @@ const SETTINGS: [&str; 6] = [
 ];
 
 #[derive(Debug, Clone)]
-pub(super) struct Git {
+pub(crate) struct Git {
     environment: Vec<(OsString, OsString)>,
 }
 
 /// What git said and how it ended.
 #[derive(Debug)]
-pub(super) struct Said {
-    pub(super) code: Option<i32>,
-    pub(super) out: Vec<u8>,
-    pub(super) error: String,
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: Vec<u8>,
+    pub(crate) error: String,
 }
 
 impl Git {
-    pub(super) fn new(environment: &[(OsString, OsString)]) -> Self {
+    pub(crate) fn new(environment: &[(OsString, OsString)]) -> Self {
         let kept = environment.iter().filter(|(name, _)| KEPT.iter().any(|kept| name == kept));
         Self { environment: kept.cloned().collect() }
     }
 
-    pub(super) fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
+    pub(crate) fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
         let mut environment = self.environment.clone();
         environment.push((name.into(), value.into()));
         Self { environment }
     }
 
     /// Runs it in a folder, whatever comes of it.
-    pub(super) async fn ask<A: AsRef<OsStr>>(
+    pub(crate) async fn ask<A: AsRef<OsStr>>(
         &self,
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
@@ -101,7 +101,7 @@ impl Git {
     }
 
     /// Runs what must work, and gives what it said.
-    pub(super) async fn run<A: AsRef<OsStr>>(
+    pub(crate) async fn run<A: AsRef<OsStr>>(
         &self,
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
@@ -114,7 +114,7 @@ impl Git {
     }
 
     /// One line of something that must work.
-    pub(super) async fn line<A: AsRef<OsStr>>(
+    pub(crate) async fn line<A: AsRef<OsStr>>(
         &self,
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
@@ -123,7 +123,7 @@ impl Git {
         Ok(text(&out))
     }
 
-    pub(super) async fn path<A: AsRef<OsStr>>(
+    pub(crate) async fn path<A: AsRef<OsStr>>(
         &self,
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
@@ -131,7 +131,7 @@ impl Git {
         Ok(PathBuf::from(self.line(folder, arguments).await?))
     }
 
-    pub(super) async fn is_so<A: AsRef<OsStr>>(
+    pub(crate) async fn is_so<A: AsRef<OsStr>>(
         &self,
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
@@ -140,7 +140,7 @@ impl Git {
     }
 }
 
-pub(super) fn text(out: &[u8]) -> String {
+pub(crate) fn text(out: &[u8]) -> String {
     String::from_utf8_lossy(out).trim_end_matches('\n').to_owned()
 }
 

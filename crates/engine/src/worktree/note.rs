@@ -1,6 +1,6 @@
 //! The note beside a worktree: which repository it belongs to, whatever becomes of its task.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ostler_model::TaskId;
 use ostler_model::task::Worktree;
@@ -34,24 +34,8 @@ impl Worktrees {
         shown
     }
 
-    /// By id. A note that cannot be read is left for somebody to look at it.
     pub(super) fn notes(&self) -> Vec<(TaskId, Worktree)> {
-        let entries = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
-        let read = |path: PathBuf| {
-            let task = TaskId::new(path.file_stem()?.to_str()?);
-            path.extension().filter(|extension| *extension == EXTENSION)?;
-            let note = std::fs::read(&path).ok()?;
-            match serde_json::from_slice(&note) {
-                Ok(worktree) => Some((task, worktree)),
-                Err(error) => {
-                    tracing::warn!(%error, path = %path.display(), "the note of a worktree cannot be read");
-                    None
-                }
-            }
-        };
-        let mut notes: Vec<_> = entries.filter_map(|entry| read(entry.path())).collect();
-        notes.sort_by(|(one, _), (other, _)| one.cmp(other));
-        notes
+        noted_worktrees(&self.settings.folder)
     }
 
     pub(super) fn write_note(
@@ -83,4 +67,25 @@ impl Worktrees {
     fn note(&self, task: &TaskId) -> PathBuf {
         self.settings.folder.join(format!("{task}.{EXTENSION}"))
     }
+}
+
+/// The worktrees of a folder by the id of their task, also where no store knows the task. A note that cannot be read is left for
+/// somebody to look at it.
+pub fn noted_worktrees(folder: &Path) -> Vec<(TaskId, Worktree)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let read = |path: PathBuf| {
+        let task = TaskId::new(path.file_stem()?.to_str()?);
+        path.extension().filter(|extension| *extension == EXTENSION)?;
+        let note = std::fs::read(&path).ok()?;
+        match serde_json::from_slice(&note) {
+            Ok(worktree) => Some((task, worktree)),
+            Err(error) => {
+                tracing::warn!(%error, path = %path.display(), "the note of a worktree cannot be read");
+                None
+            }
+        }
+    };
+    let mut notes: Vec<_> = entries.filter_map(|entry| read(entry.path())).collect();
+    notes.sort_by(|(one, _), (other, _)| one.cmp(other));
+    notes
 }

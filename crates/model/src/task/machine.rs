@@ -124,6 +124,9 @@ impl Machine {
             Signal::Interrupt { intent, by } => self.interrupt(intent, by, &mut out),
             Signal::Placed { want } => self.placed(want, &mut out),
             Signal::Opened => self.opened(&mut out),
+            Signal::CannotGive { intent, failure } => {
+                self.cannot_give(&intent, failure, &mut out);
+            }
             Signal::OpenFailed { failure } => self.open_failed(&failure, &mut out),
             Signal::ThreadLost => self.thread_lost(&mut out),
             Signal::Looked { missing } => self.looked(missing, &mut out),

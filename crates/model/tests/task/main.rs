@@ -9,5 +9,6 @@ mod inputs;
 mod interrupts;
 mod limits;
 mod loading;
+mod missing;
 mod rig;
 mod world;

@@ -66,7 +66,10 @@ const ALL_EVENTS: Query = &[(
 const ENDS: Query = &[("limit", "count", "at most 500; 10 without it")];
 const OF_TURN: Query = &[("turn", "string", "only those of this turn")];
 const BY_KEY: Query = &[("key", "string", "only what was given under this key")];
-const DIFF: Query = &[("turns", "turns", "`last` or `all`, for a task without a worktree")];
+const DIFF: Query = &[
+    ("turns", "turns", "`last` or `all`, for a task without a worktree; not with `turn`"),
+    ("turn", "turn", "only this turn, by its number"),
+];
 const DECISION: Query =
     &[("wait_s", "count", "how long to wait, at most 60; then it is given as it stands")];
 const NOTIFICATIONS: Query = &[

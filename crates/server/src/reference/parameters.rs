@@ -39,6 +39,7 @@ pub(super) fn parameters(row: &Row, about: &Described) -> Value {
             "audit" => {
                 json!({ "type": "string", "enum": AuditKind::ALL.map(AuditKind::name) })
             }
+            "turn" => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
             "turns" => json!({ "type": "string", "enum": ["last", "all"] }),
             "name" => json!({ "type": "string", "pattern": FILE_NAME }),
             kind => json!({ "type": kind }),

@@ -66,7 +66,7 @@ fn faults(connection: &Connection) -> Vec<String> {
 fn every_query_has_an_index_behind_it() {
     let folder = tempfile::tempdir().unwrap();
     let settings = StoreSettings::at(folder.path().join("ostler.db"));
-    let (connection, _) = open_writer(&settings).unwrap();
+    let connection = open_writer(&settings).unwrap().connection;
     assert!(super::all().count() > 60);
     let none: [String; 0] = [];
     assert_eq!(faults(&connection), none, "on an empty database");

@@ -8,7 +8,7 @@ use crate::StoreError;
 use crate::queries::prepare;
 use crate::read::{row, rows};
 use crate::write::Writer;
-use crate::writer::group::transact;
+use crate::writer::group::{Tenure, transact};
 
 pub(crate) const SQL: &[&str] = &[
     TOO_OLD,
@@ -73,8 +73,11 @@ pub(crate) fn has_leftovers(connection: &Connection) -> Result<bool, StoreError>
 }
 
 /// Clears away a piece of what removed tasks left. True if there is more.
-pub(crate) fn clear_leftovers(connection: &Connection, epoch: i64) -> Result<bool, StoreError> {
-    transact(connection, epoch, || {
+pub(crate) fn clear_leftovers(
+    connection: &Connection,
+    tenure: &Tenure,
+) -> Result<bool, StoreError> {
+    transact(connection, tenure, || {
         let Some(task) = row(connection, LEFT, [], |row| row.get::<_, i64>(0))? else {
             return Ok(false);
         };
@@ -92,18 +95,22 @@ pub(crate) fn clear_leftovers(connection: &Connection, epoch: i64) -> Result<boo
     })
 }
 
-pub(crate) fn step(connection: &Connection, epoch: i64, step: Step) -> Result<Stepped, StoreError> {
+pub(crate) fn step(
+    connection: &Connection,
+    tenure: &Tenure,
+    step: Step,
+) -> Result<Stepped, StoreError> {
     let mut stepped = Stepped::default();
     stepped.report.bytes_before = used_bytes(connection)?;
     // What is removed counts only when it is gone, and the size decides what else has to go.
-    let next = if clear_leftovers(connection, epoch)? {
+    let next = if clear_leftovers(connection, tenure)? {
         Some(step.phase)
     } else if let Phase::Shrink = step.phase {
-        shrink(connection, epoch)?
+        shrink(connection, tenure)?
     } else {
         let writer = Writer::new(connection);
         let mut piece = Piece { writer, step: &step, stepped: &mut stepped };
-        transact(connection, epoch, || piece.remove())?
+        transact(connection, tenure, || piece.remove())?
     };
     stepped.report.bytes_after = used_bytes(connection)?;
     stepped.next = next.map(|phase| Step { phase, ..step });
@@ -208,7 +215,7 @@ impl Piece<'_, '_> {
 }
 
 /// Gives free pages back to the disk. What comes next, if there are more.
-fn shrink(connection: &Connection, epoch: i64) -> Result<Option<Phase>, StoreError> {
+fn shrink(connection: &Connection, tenure: &Tenure) -> Result<Option<Phase>, StoreError> {
     let free = || -> Result<i64, StoreError> {
         Ok(connection.query_row("PRAGMA freelist_count", [], |row| row.get(0))?)
     };
@@ -217,7 +224,7 @@ fn shrink(connection: &Connection, epoch: i64) -> Result<Option<Phase>, StoreErr
         return Ok(None);
     }
     let pages = MOST_PAGES.min(before - SPARE_PAGES);
-    transact(connection, epoch, || {
+    transact(connection, tenure, || {
         // It gives a row for each page.
         let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
         let mut rows = statement.query([])?;

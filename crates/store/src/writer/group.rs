@@ -1,12 +1,28 @@
 //! One transaction of many batches. A batch that cannot be written does not take the others with it.
 
+use std::cell::Cell;
+
 use rusqlite::Connection;
 
 use crate::job::{Ready, Writing};
+use crate::open::EPOCH;
 use crate::write::{Stop, Writer};
 use crate::{Committed, StoreError, Write};
 
-const EPOCH: &str = "SELECT epoch FROM store WHERE only_row = 1";
+const TAKE_EPOCH: &str = "UPDATE store SET epoch = ?1 WHERE only_row = 1";
+
+/// The epoch under which we write.
+pub(crate) struct Tenure {
+    epoch: i64,
+    /// The disk was full when the store was opened: the epoch is taken with the first write that succeeds.
+    is_owed: Cell<bool>,
+}
+
+impl Tenure {
+    pub(crate) fn new(epoch: u64, is_owed: bool) -> Self {
+        Self { epoch: epoch.cast_signed(), is_owed: Cell::new(is_owed) }
+    }
+}
 
 pub(super) struct Outcome {
     /// One for each batch, in order.
@@ -18,10 +34,10 @@ pub(super) struct Outcome {
 /// When it returns well, all of it is on disk; otherwise none is.
 pub(super) fn write(
     connection: &Connection,
-    epoch: i64,
+    tenure: &Tenure,
     writings: &[Writing],
 ) -> Result<Outcome, StoreError> {
-    transact(connection, epoch, || {
+    transact(connection, tenure, || {
         let mut outcome = Outcome {
             results: Vec::with_capacity(writings.len()),
             cleared_a_secret: false,
@@ -38,12 +54,13 @@ pub(super) fn write(
 /// Does the work in a transaction that is ours: a store that was opened after us ends our writing.
 pub(crate) fn transact<T>(
     connection: &Connection,
-    epoch: i64,
+    tenure: &Tenure,
     work: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     run(connection, "BEGIN IMMEDIATE")?;
-    let done = held(connection, epoch).and_then(|()| work()).and_then(|done| {
+    let done = held(connection, tenure).and_then(|()| work()).and_then(|done| {
         run(connection, "COMMIT")?;
+        tenure.is_owed.set(false);
         Ok(done)
     });
     // Some failures take the transaction back by themselves.
@@ -53,9 +70,17 @@ pub(crate) fn transact<T>(
     done
 }
 
-fn held(connection: &Connection, epoch: i64) -> Result<(), StoreError> {
+fn held(connection: &Connection, tenure: &Tenure) -> Result<(), StoreError> {
     let holder: i64 = connection.prepare_cached(EPOCH)?.query_row([], |row| row.get(0))?;
-    if holder == epoch { Ok(()) } else { Err(StoreError::Fenced) }
+    if !tenure.is_owed.get() {
+        return if holder == tenure.epoch { Ok(()) } else { Err(StoreError::Fenced) };
+    }
+    // Whoever has taken this very epoch meanwhile is somebody else.
+    if holder.saturating_add(1) != tenure.epoch {
+        return Err(StoreError::Fenced);
+    }
+    connection.prepare_cached(TAKE_EPOCH)?.execute([tenure.epoch])?;
+    Ok(())
 }
 
 /// The outer error is one that no batch survives.

@@ -1,5 +1,6 @@
 //! A disk of three megabytes, in a namespace of its own.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -26,6 +27,7 @@ pub(crate) fn a_full_disk_loses_nothing_that_was_acknowledged() {
 pub(crate) fn on_a_small_disk(folder: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(fill(Path::new(folder)));
+    runtime.block_on(open_when_full(Path::new(folder)));
     runtime.block_on(read_only(Path::new(folder)));
 }
 
@@ -104,6 +106,35 @@ async fn fill(folder: &Path) {
         matches!(other.as_slice(), [only] if matches!(only.event, Event::Lost { events: 1, .. }))
     );
     store.close().await;
+}
+
+/// The first one stands for a daemon that was killed: its log is still there.
+async fn open_when_full(folder: &Path) {
+    let settings = || StoreSettings { path: folder.join("other.db"), ..settings(folder) };
+    let first = Store::open(settings()).unwrap();
+    first.commit(Batch(vec![new("t1")])).await.unwrap();
+    let ballast = folder.join("ballast");
+    let mut file = std::fs::File::create(&ballast).unwrap();
+    for size in [64 * 1024, 4096, 1] {
+        while file.write_all(&vec![1; size]).is_ok() {}
+    }
+
+    let second = Store::open(settings()).unwrap();
+    assert_eq!(second.epoch(), first.epoch() + 1);
+    assert!(matches!(second.health().failing, Some(StoreError::Full)));
+    assert!(second.task(&"t1".into()).await.unwrap().is_some());
+    let refused = second.commit(Batch(vec![new("t2")])).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Full), "{refused}");
+
+    drop(file);
+    std::fs::remove_file(&ballast).unwrap();
+    second.commit(Batch(vec![new("t2")])).await.unwrap();
+    assert!(second.health().failing.is_none());
+    let fenced = first.commit(Batch(vec![new("t3")])).await.unwrap_err();
+    assert!(matches!(fenced, StoreError::Fenced), "{fenced}");
+    second.commit(Batch(vec![new("t3")])).await.unwrap();
+    first.close().await;
+    second.close().await;
 }
 
 async fn read_only(folder: &Path) {

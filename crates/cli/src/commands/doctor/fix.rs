@@ -17,6 +17,7 @@ use super::keepers::STALE_AFTER;
 use super::leftovers::{self, Leftover};
 use super::patient::Patient;
 use crate::daemon::VERSION;
+use crate::lost_database;
 use crate::places::Places;
 
 pub(super) async fn fix(patient: &Patient) -> Vec<Fix> {
@@ -124,15 +125,20 @@ async fn worktrees(patient: &Patient) -> Vec<Fix> {
         socket: patient.places.usual_daemon_socket(),
     };
     let path = patient.places.daemon_lock();
-    let Ok(Ok(_lock)) = blocking(move || DaemonLock::take(&path, claim)).await else {
+    let Ok(Ok(mut lock)) = blocking(move || DaemonLock::take(&path, claim)).await else {
         // The daemon that runs has tidied up when it started.
         return Vec::new();
     };
+    // Without its tasks every worktree would be one of nobody's.
+    if let Err(lost) = lost_database::check(&lock, &patient.places, config) {
+        return vec![left("worktrees without a task", lost.message)];
+    }
     let store = match Store::open(StoreSettings::at(&config.store.path)) {
         Ok(store) => store,
         Err(error) => return vec![left("worktrees without a task", error.to_string())],
     };
     let tidied = tidy_worktrees(&store, settings, &patient.variables).await;
+    lost_database::note(&mut lock, &config.store.path, false);
     store.close().await;
     let fixes = tidied.into_iter().map(|TidiedWorktree { task, path, kept }| match kept {
         None => done(format!("removed the worktree {path} of the forgotten task {task}")),

@@ -71,6 +71,7 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
             homes: homes(places, config),
             own_config: migrated(places, config)?,
         },
+        changes: places.changes(),
         worktrees: WorktreeSettings {
             folder: config.worktree.folder.clone(),
             branch_prefix: config.worktree.branch_prefix.as_str().to_owned(),

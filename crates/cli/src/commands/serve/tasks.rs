@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ostler_engine::{Engine, EngineTask, Store, StoreError, StoreSettings, SweepReport};
 use ostler_server::heart::Beat;
+use ostler_server::lock::DaemonLock;
 use ostler_server::{Hall, Office, StopMode};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -13,6 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::engine_settings;
 use crate::failure::{Exit, Failure};
+use crate::lost_database;
 use crate::places::{self, Places};
 use crate::settings::ConfigFile;
 
@@ -45,11 +47,16 @@ impl Tasks {
     pub(super) async fn take_up(
         places: &Places,
         file: &ConfigFile,
+        lock: &mut DaemonLock,
     ) -> Result<(Self, EngineTask), Failure> {
         let config = file.config();
         places::private_folder(&places.keepers())?;
         let settings = engine_settings::engine(places, config)?;
         let store = Store::open(StoreSettings::at(&config.store.path))?;
+        lost_database::note(lock, &config.store.path, false);
+        if let Some(failing) = store.health().failing {
+            tracing::error!(%failing, "the store can only be read for now; new work is refused");
+        }
         let stop = CancellationToken::new();
         let (engine, task) = Engine::start(store, settings, stop.clone()).await?;
         Ok((Self { engine, stop }, task))
@@ -94,8 +101,8 @@ impl Minded {
         Ok(())
     }
 
-    /// Writes down what there is, and closes the store.
-    pub(super) async fn end(self) -> Result<(), Failure> {
+    /// Writes down what there is, and closes the store. `closing` is called when nothing more is written.
+    pub(super) async fn end(self, closing: impl FnOnce()) -> Result<(), Failure> {
         self.stop.cancel();
         let ended = match timeout(END_DEADLINE, self.ended).await {
             Ok(Ok(ended)) => ended,
@@ -104,6 +111,7 @@ impl Minded {
             }
             Err(_) => return Err(Failure::new(Exit::Failed, "the engine does not end")),
         };
+        closing();
         let closed = timeout(END_DEADLINE, self.engine.store().clone().close()).await;
         if closed.is_err() {
             tracing::error!("the store does not close");

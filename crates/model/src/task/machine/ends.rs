@@ -147,6 +147,10 @@ impl Machine {
             let cause = Cause::TurnFailed { failure: failure.clone() };
             return self.pause(WhyAsk::Limit(failure), cause, out);
         }
+        if failure.class == FailureClass::Missing {
+            let cause = Cause::TurnFailed { failure: failure.clone() };
+            return self.pause(WhyAsk::Missing(failure), cause, out);
+        }
         if !is_crash {
             return self.end(TaskState::Failed, Cause::TurnFailed { failure }, out);
         }
@@ -227,7 +231,9 @@ impl Machine {
             TurnEnd::Interrupted { by } => self.is_for_the_budget(by),
             TurnEnd::Failed { failure } => matches!(
                 failure.class,
-                FailureClass::ServerGone | FailureClass::UsageLimit { resets_at: None }
+                FailureClass::ServerGone
+                    | FailureClass::Missing
+                    | FailureClass::UsageLimit { resets_at: None }
             ),
         };
         is_ours || self.queue.is_empty()

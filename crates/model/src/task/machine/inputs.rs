@@ -143,6 +143,25 @@ impl Machine {
         out.push(Effect::Give { intent, if_busy });
     }
 
+    /// The input waits for a person, as the first one.
+    pub(super) fn cannot_give(
+        &mut self,
+        intent: &IntentId,
+        failure: Failure,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(at) = self.given.iter().position(|given| given == intent) else { return };
+        self.given.remove(at);
+        self.line_up(intent.clone(), IfBusy::Queue, Rank::First);
+        out.push(Effect::GiveBack { intent: intent.clone() });
+        if self.is_busy() || self.task.state == TaskState::Parked {
+            return;
+        }
+        self.settle_interrupts(None, out);
+        let cause = Cause::StartFailed { failure: failure.clone() };
+        self.pause(WhyAsk::Missing(failure), cause, out);
+    }
+
     /// What was to be put into the turn, and had to wait for it.
     pub(super) fn give_steers(&mut self, out: &mut Vec<Effect>) {
         if self.phase != Phase::Open || self.task.turn.is_none() {
@@ -192,6 +211,10 @@ impl Machine {
         if self.may_give_again(&intent, &failure) {
             return self.give_again(failure, out);
         }
+        let is_missing = failure.class == FailureClass::Missing;
+        if is_missing && !may_have_run {
+            return self.cannot_give(&intent, failure, out);
+        }
         let to = match may_have_run {
             true => IntentState::Unknown { why: failure.message.clone() },
             false => IntentState::NotDone { why: NotDone::Refused { failure: failure.clone() } },
@@ -203,6 +226,10 @@ impl Machine {
             return self.go_on_if_settled(out);
         }
         self.settle_interrupts(None, out);
+        if is_missing {
+            let cause = Cause::StartFailed { failure: failure.clone() };
+            return self.pause(WhyAsk::Missing(failure), cause, out);
+        }
         match self.queue.is_empty() {
             true => self.end(TaskState::Failed, Cause::StartFailed { failure }, out),
             false => self.go_on(out),

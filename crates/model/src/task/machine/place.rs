@@ -2,8 +2,8 @@
 
 use super::Machine;
 use super::search::Search;
-use super::signal::Effect;
-use crate::failure::Failure;
+use super::signal::{Effect, WhyAsk};
+use crate::failure::{Failure, FailureClass};
 use crate::task::intent::IntentState;
 use crate::task::state::{Cause, TaskState};
 
@@ -106,6 +106,11 @@ impl Machine {
         for intent in std::mem::take(&mut self.given) {
             let why = format!("the thread could not be opened again: {}", failure.message);
             out.push(Effect::Settle { intent, to: IntentState::Unknown { why } });
+        }
+        if failure.class == FailureClass::Missing && self.interrupts.is_empty() {
+            // A person may bring it back, and then nothing is lost.
+            let cause = Cause::StartFailed { failure: failure.clone() };
+            return self.pause(WhyAsk::Missing(failure.clone()), cause, out);
         }
         self.settle_interrupts(None, out);
         self.end(TaskState::Failed, Cause::StartFailed { failure: failure.clone() }, out);

@@ -24,6 +24,11 @@ pub enum Signal {
         want: u64,
     },
     Opened,
+    /// An input was not given to the thread, because what it needs is missing.
+    CannotGive {
+        intent: IntentId,
+        failure: Failure,
+    },
     OpenFailed {
         failure: Failure,
     },
@@ -173,4 +178,6 @@ pub enum WhyAsk {
     Budget(Edge),
     /// A limit of the account that does not say when it passes.
     Limit(Failure),
+    /// Its folder or its thread is gone.
+    Missing(Failure),
 }

@@ -61,7 +61,7 @@ impl Library for Bridge {
                 "log" => self.whole_log(task, client).await,
                 "diff" => {
                     let wish = Diff { task_id: task.to_owned(), turns: None };
-                    self.diff(wish, client).await.map(|found| text_of(&found, "diff"))
+                    self.diff(wish, client).await.map(|found| whole_diff(&found))
                 }
                 _ => return Ok(None),
             };
@@ -95,6 +95,15 @@ impl Bridge {
 
 fn parts(uri: &str) -> Option<(&str, &str)> {
     uri.strip_prefix("ostler://tasks/")?.split_once('/')
+}
+
+/// What is not known must not read as nothing; lines before the first file are no part of a diff.
+fn whole_diff(found: &Value) -> String {
+    let diff = text_of(found, "diff");
+    match found.pointer("/from/why").and_then(Value::as_str) {
+        Some(why) => format!("# what changed on disk is not known: {why}\n{diff}"),
+        None => diff,
+    }
 }
 
 fn text_of(value: &Value, key: &str) -> String {

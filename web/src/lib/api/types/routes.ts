@@ -68,7 +68,10 @@ export interface Step {
 
 export interface TaskDiff {
   task: Id;
-  from: { from: 'worktree'; worktree: Worktree } | { from: 'turns'; turns: number };
+  from:
+    | { from: 'worktree'; worktree: Worktree }
+    | { from: 'disk'; notes: string[] }
+    | { from: 'unknown'; why: string; turns: number };
   diff: string;
 }
 
