@@ -15,6 +15,7 @@ mod hub;
 mod line;
 mod messages;
 mod notify;
+mod places;
 mod pool;
 mod program;
 mod refusal;
