@@ -11,6 +11,7 @@ mod examples;
 mod files;
 mod proxy;
 mod routes;
+mod secrets;
 mod streams;
 mod viewers;
 mod wire;

@@ -36,13 +36,13 @@ async fn every_fault_has_its_class(#[values("0.130.0", "0.142.5", "0.166.0")] ve
     let wrong = played.iter().filter(|(case, told, _)| *told != case.told);
     let wrong: Vec<_> = wrong.map(|(case, told, _)| (&case.prompt, told, &case.told)).collect();
     assert!(wrong.is_empty(), "prompt, found, expected: {wrong:#?}");
-    // All failures come with what the app-server wrote last, and that was mostly about the broken streams of others.
+    // All of them write to one stderr: a failure comes with what is known to be its own, and not with the broken streams of others.
     let failures = played.iter().filter_map(|(case, _, result)| Some((case, result.failure()?)));
     let misled = failures.filter(|(case, failure)| {
-        let evidence = failure.evidence.as_deref().unwrap();
+        let evidence = failure.evidence.as_deref().unwrap_or_default();
         case.told.retried.is_empty() && evidence.contains("stream disconnected")
     });
-    assert_ne!(misled.count(), 0);
+    assert_eq!(misled.count(), 0);
     // Codex is none the worse for it.
     assert_eq!(world.play(WELL, Limits::default()).await.0, completes(WELL_ANSWER));
 }

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ostler_engine::{Answer, Reach, Remembering};
-use ostler_model::policy::{Effect, Folder, Scope};
+use ostler_model::policy::{Effect, Folder, Matcher, Rule, Scope};
 use ostler_model::task::{AskRecord, DecidedBy};
 use ostler_model::{Decision, Event, TaskId, TaskState};
 use ostler_testkit::{Stage, Workshop};
@@ -136,5 +136,58 @@ async fn a_rule_ends_when_it_was_to_end() {
     let other = shop.start_with(&stage, PROMPT, untrusted).await.unwrap();
     shop.until(&other, TaskState::WaitingForApproval).await.unwrap();
     assert_eq!(decided(&shop, &other).await, [None]);
+    shop.close().await.unwrap();
+}
+
+fn patch(path: &str) -> ostler_scripted_model::Answer {
+    let patch = format!("*** Begin Patch\n*** Add File: {path}\n+leather\n*** End Patch\n");
+    let calls = vec![ostler_scripted_model::Call::apply_patch(&patch)];
+    ostler_scripted_model::Answer { calls, ..Default::default() }
+}
+
+/// A rule for a folder lets patches in it through, each use on record, and nothing that leads out of it.
+#[rstest]
+#[tokio::test]
+async fn a_rule_for_files_allows_patches_in_its_folder_and_none_that_leads_out(
+    #[values("0.142.5", "0.166.0")] version: &str,
+) {
+    let answers = vec![patch("saddle/girth.txt"), patch("out/stolen.txt"), text("Done.")];
+    let stage = stage(version, answers);
+    let workspace = std::fs::canonicalize(stage.workspace()).unwrap();
+    let outside = workspace.join("elsewhere");
+    for folder in ["elsewhere", "yard"] {
+        std::fs::create_dir_all(workspace.join(folder).join("saddle")).unwrap();
+    }
+    let yard = workspace.join("yard");
+    std::os::unix::fs::symlink(&outside, yard.join("out")).unwrap();
+    let rule = Rule {
+        id: "config-1".into(),
+        effect: Effect::Allow,
+        matcher: Matcher::FilesBelow(Folder::try_from(yard.display().to_string()).unwrap()),
+        cwd: None,
+        scope: Scope::Everywhere,
+        expires_at: None,
+        made_by: "test".to_owned(),
+        made_at: 0,
+        from_ask: None,
+    };
+    let id = rule.id.clone();
+    let shop = Workshop::open_with(&stage, |settings| settings.rules = vec![rule]).await.unwrap();
+    let in_yard = |settings: &mut ostler_model::TaskSettings| {
+        settings.cwd = yard.display().to_string();
+        settings.approval = ostler_model::task::Approval::Untrusted;
+        settings.sandbox.mode = ostler_model::task::SandboxMode::ReadOnly;
+    };
+    let task = shop.start_with(&stage, PROMPT, in_yard).await.unwrap();
+
+    // The first patch needs nobody; the second leads out by a link.
+    let ask = shop.ask(&task).await.unwrap();
+    let by = decided(&shop, &task).await;
+    assert_eq!(by, [Some(DecidedBy::Rule { rule: id.clone() }), None], "{ask:?}");
+    assert_eq!(std::fs::read_to_string(yard.join("saddle/girth.txt")).unwrap(), "leather\n");
+    assert_eq!(shop.engine.store().rule_uses(&id, 9).await.unwrap().len(), 1);
+    shop.answer(&ask, Decision::Deny).await.unwrap();
+    shop.until(&task, TaskState::Completed).await.unwrap();
+    assert!(!outside.join("stolen.txt").exists());
     shop.close().await.unwrap();
 }

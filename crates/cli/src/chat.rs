@@ -12,7 +12,7 @@ mod ending;
 pub(crate) mod history;
 pub(crate) mod house;
 pub(crate) mod inbox;
-mod markdown;
+pub(crate) mod markdown;
 mod models;
 pub(crate) mod one_shot;
 mod opening;

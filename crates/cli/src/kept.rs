@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use ostler_codex::driver::{ConnectError, Driver, DriverSettings, DriverTask, KeeperConnector};
 use ostler_codex::keeper::{self, Condition, KeeperError, KeeperId, Record, StartKeeper, StopMode};
 use ostler_codex::peer::PeerSettings;
+use ostler_codex::secrets::Secrets;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -29,6 +30,7 @@ pub(crate) struct Kept {
     starting: Option<AbortOnDropHandle<Result<Record, KeeperError>>>,
     connector: Option<Arc<KeeperConnector>>,
     task: Option<DriverTask>,
+    secrets: Secrets,
 }
 
 /// What becomes of the folder of a keeper that has ended.
@@ -41,8 +43,9 @@ pub(crate) enum Remains {
 
 impl Kept {
     /// Nothing is started yet.
-    pub(crate) fn new(start: StartKeeper, settings: PeerSettings) -> Self {
-        Self { start, settings, keeper: None, starting: None, connector: None, task: None }
+    pub(crate) fn new(start: StartKeeper, settings: PeerSettings, secrets: Secrets) -> Self {
+        let (keeper, starting, connector, task) = (None, None, None, None);
+        Self { start, settings, keeper, starting, connector, task, secrets }
     }
 
     /// Uses this keeper if its Codex lives.
@@ -80,7 +83,7 @@ impl Kept {
     pub(crate) async fn driver(&mut self) -> Result<Driver, Failure> {
         let keeper = self.start().await?;
         let connector = KeeperConnector::new(self.start.clone(), self.settings.clone());
-        let connector = Arc::new(connector.at(keeper));
+        let connector = Arc::new(connector.at(keeper).registering(self.secrets.clone()));
         self.connector = Some(connector.clone());
         // Codex lives where we live.
         let settings =

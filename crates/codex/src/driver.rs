@@ -37,6 +37,7 @@ mod remembered;
 mod reopen;
 mod settled;
 mod unheard;
+mod unsecret;
 
 pub use child::ChildConnector;
 pub use connector::{ConnectError, Connection, Connector, hello};

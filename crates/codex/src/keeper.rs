@@ -43,7 +43,7 @@ pub use process::{Process, ProcessIdentity};
 pub use record::{Ended, Exit, HowEnded, Record, SCHEMA, State};
 pub use redact::redact;
 pub use run::run;
-pub use start::{StartKeeper, last_words, start};
+pub use start::{StartKeeper, last_words, last_words_since, start, words_so_far};
 pub use stop::{StopMode, StopReport, stop};
 pub use sweep::{remove, sweep};
 

@@ -22,6 +22,7 @@ pub mod protocol;
 pub mod replay;
 pub mod rollout;
 pub mod schema;
+pub mod secrets;
 pub mod thread;
 pub mod transport;
 pub mod wire;

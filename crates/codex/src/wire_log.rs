@@ -29,8 +29,8 @@ mod shown;
 mod tap;
 mod writer;
 
+pub use crate::secrets::REDACTED;
 pub use reader::{Ending, Entry, Header, ReadError, Recording, Said, read};
-pub use redact::REDACTED;
 pub use tap::{Side, Tap, WireLogFailure};
 
 use std::io;
@@ -43,9 +43,8 @@ use ostler_model::ThreadId;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
+use crate::secrets::{SHORTEST_KNOWN_BYTES, Secrets};
 use files::private_folder;
-pub(crate) use redact::KnownSecrets;
-use redact::SHORTEST_KNOWN_BYTES;
 pub(crate) use shown::ShownLines;
 pub(crate) use tap::Body;
 use tap::{Input, Outcome, tap};
@@ -65,13 +64,15 @@ pub struct WireLogSettings {
     pub max_file_bytes: u64,
     /// Values that must not be written, whatever they look like; each of at least four bytes.
     pub secrets: Vec<String>,
+    /// The values that the connection's connector registers, also later ones.
+    pub registered: Secrets,
 }
 
 /// The log of one connection. Dropped, it goes on until the connection ends; [`WireLog::close`] waits for its end.
 #[derive(Debug)]
 pub struct WireLog {
     tap: Tap,
-    known: KnownSecrets,
+    known: Secrets,
     thread: JoinHandle<()>,
     ended: oneshot::Receiver<()>,
 }
@@ -101,6 +102,7 @@ impl WireLogSettings {
             codex_version: None,
             max_file_bytes: 64 * 1024 * 1024,
             secrets: Vec::new(),
+            registered: Secrets::default(),
         }
     }
 }
@@ -108,8 +110,10 @@ impl WireLogSettings {
 impl WireLog {
     /// Makes the folder and starts the thread that writes. Files are made when there is something to write.
     pub fn start(settings: WireLogSettings) -> Result<Self, WireLogError> {
-        let WireLogSettings { folder, codex_version, max_file_bytes, secrets } = settings;
-        let known = KnownSecrets::default();
+        let WireLogSettings { folder, codex_version, max_file_bytes, secrets, registered } =
+            settings;
+        let known = Secrets::default();
+        known.include(&registered);
         for secret in &secrets {
             add(&known, secret)?;
         }
@@ -188,7 +192,7 @@ impl WireLog {
     }
 }
 
-fn add(known: &KnownSecrets, value: &str) -> Result<(), SecretTooShort> {
+fn add(known: &Secrets, value: &str) -> Result<(), SecretTooShort> {
     if known.add(value) { Ok(()) } else { Err(SecretTooShort) }
 }
 

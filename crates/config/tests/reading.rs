@@ -124,6 +124,7 @@ fn rules_are_read_in_their_order() {
         cwd: Some(PathBuf::from("/home/me/src")),
         host: None,
         tool: None,
+        files: None,
         scope: Scope::Directory(PathBuf::from("/home/me/src/app")),
         expires: Some("2030-01-31T17:00:00Z".parse().unwrap()),
     };
@@ -133,6 +134,7 @@ fn rules_are_read_in_their_order() {
         cwd: None,
         host: None,
         tool: Some(Tool { server: "files".to_owned(), name: "read/all".to_owned() }),
+        files: None,
         scope: Scope::Everywhere,
         expires: None,
     };
@@ -170,7 +172,7 @@ decision = "allow"
         "line 12: duplicate key",
         r#"line 13: policy[1] has no decision; write decision = "allow" or decision = "deny""#,
         "line 14: policy[1].command must be a list, each of it a text, not the text \"cargo test\"; write [\"cargo\", \"test\"]",
-        "line 15: policy[2] fits everything; name a command, a host or a tool",
+        "line 15: policy[2] fits everything; name a command, a host, a tool or files",
     ];
     assert_eq!(problems(text), expected);
 }
@@ -308,14 +310,22 @@ fn rules_that_cannot_be_meant_are_refused() {
             "command = ['cargo test', '-q']",
             r#"policy[1] has a command line for a program; write command = ["cargo", "test"]"#,
         ),
-        ("cwd = '/src'", "policy[1] fits everything; name a command, a host or a tool"),
+        ("cwd = '/src'", "policy[1] fits everything; name a command, a host, a tool or files"),
         (
             "tool = 'a/b'\ncommand = ['x']",
-            "policy[1] names more than one of command, host and tool; make a rule of each",
+            "policy[1] names more than one of command, host, tool and files; make a rule of each",
         ),
         (
             "host = 'example.com'\ncommand = ['curl']",
-            "policy[1] names more than one of command, host and tool; make a rule of each",
+            "policy[1] names more than one of command, host, tool and files; make a rule of each",
+        ),
+        (
+            "files = '/src'\ncommand = ['x']",
+            "policy[1] names more than one of command, host, tool and files; make a rule of each",
+        ),
+        (
+            "files = '/src/../etc'",
+            "policy[1] has `..` in /src/../etc; write the whole path of the folder",
         ),
         (
             "command = ['x']\nscope = '/src/../etc'",

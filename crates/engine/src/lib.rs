@@ -16,6 +16,7 @@ mod line;
 mod messages;
 mod notify;
 mod on_disk;
+mod places;
 mod pool;
 mod program;
 mod refusal;

@@ -1,5 +1,6 @@
 //! What rules say of an ask, and the rule that comes of an answer. The same for every ask, whoever puts it.
 
+use ostler_codex::secrets::REDACTED;
 use ostler_model::policy::{Context, Folder, Rule, RuleSet, Scope, Terms, Verdict};
 use ostler_model::task::{AskRecord, DecidedBy, DecisionRecord};
 use ostler_model::{Ask, Decision, RuleId};
@@ -41,6 +42,10 @@ pub(crate) fn remembered(
     remember: Remembering,
 ) -> Result<Rule, AnswerError> {
     let no_rule = |why: String| AnswerError::NoRule(why);
+    if holds_a_secret(&record.content) {
+        let why = "what is asked holds a secret, which no rule may keep; answer it for this once";
+        return Err(no_rule(why.to_owned()));
+    }
     let scope = match remember.reach {
         Reach::Task => Scope::Task(record.task.clone()),
         Reach::Everywhere => Scope::Everywhere,
@@ -59,6 +64,10 @@ pub(crate) fn remembered(
     let context = Context { task: &record.task, cwd, now: decision.at };
     let rule = Rule::from_always(&record.content, &decision.decision, &context, terms);
     rule.map_err(|why| no_rule(why.to_string()))
+}
+
+fn holds_a_secret(ask: &Ask) -> bool {
+    serde_json::to_string(&ask.kind).is_ok_and(|kind| kind.contains(REDACTED))
 }
 
 /// What is to be remembered of an answer.

@@ -28,6 +28,7 @@ pub mod plan;
 pub mod policy;
 pub mod task;
 pub mod thread;
+pub mod token;
 pub mod turn;
 pub mod usage;
 

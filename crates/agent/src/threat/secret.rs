@@ -1,24 +1,6 @@
 //! What secrets look like.
 
-/// How each begins, how many characters must follow, and what it is.
-const TOKENS: [(&str, usize, &str); 16] = [
-    ("sk-", 20, "an API key"),
-    ("ghp_", 20, "a GitHub token"),
-    ("gho_", 20, "a GitHub token"),
-    ("ghs_", 20, "a GitHub token"),
-    ("ghu_", 20, "a GitHub token"),
-    ("github_pat_", 20, "a GitHub token"),
-    ("glpat-", 16, "a GitLab token"),
-    ("xoxb-", 16, "a Slack token"),
-    ("xoxp-", 16, "a Slack token"),
-    ("xapp-", 16, "a Slack token"),
-    ("AKIA", 16, "an AWS key"),
-    ("ASIA", 16, "an AWS key"),
-    ("AIza", 30, "a Google key"),
-    ("npm_", 30, "an npm token"),
-    ("hf_", 30, "a Hugging Face token"),
-    ("eyJ", 60, "a signed token"),
-];
+use ostler_model::token::{begins_like, looks_random};
 
 /// Names whose value is a secret.
 const NAMES: [&str; 7] =
@@ -34,22 +16,19 @@ pub(super) fn find(text: &str) -> Option<&'static str> {
     for word in text.split(ends) {
         // After `KEY=`, and inside an address with `:` and `@`.
         for part in word.split(['=', ':', '@', '/']) {
-            let found = TOKENS.iter().find(|(begins, least, _)| {
-                part.strip_prefix(begins).is_some_and(|rest| is_random(rest, *least))
-            });
-            if let Some((_, _, what)) = found {
-                return Some(what);
+            if let Some(kind) = begins_like(part)
+                && part.strip_prefix(kind.begins).is_some_and(is_random)
+            {
+                return Some(kind.what);
             }
         }
     }
     text.lines().find_map(|line| named(&line.to_lowercase()))
 }
 
-fn is_random(text: &str, least: usize) -> bool {
+fn is_random(text: &str) -> bool {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
-    text.chars().count() >= least
-        && text.chars().all(fits)
-        && text.contains(|letter: char| letter.is_ascii_digit() || letter.is_ascii_uppercase())
+    looks_random(text) && text.chars().all(fits)
 }
 
 /// `password = …` with a value of letters and digits.

@@ -8,7 +8,7 @@ use ostler_config::edit::choose_runtime;
 use ostler_config::settings;
 
 use crate::bench::Bench;
-use crate::commands::migrate::overlay;
+use crate::commands::migrate::{Wanted, overlay};
 use crate::failure::Failure;
 use crate::settings::{ConfigFile, unreadable};
 
@@ -40,7 +40,7 @@ async fn migrated(bench: &Bench) -> String {
     let Some(home) = bench.usual_codex_home() else {
         return "MCP servers were not migrated: there is no home folder".to_owned();
     };
-    match overlay::run(bench, &home, &[], false).await {
+    match overlay::run(bench, &home, Wanted::default(), false).await {
         Ok(report) => report.line(),
         Err(failure) => format!("MCP servers were not migrated: {}", failure.message),
     }

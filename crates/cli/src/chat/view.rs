@@ -7,7 +7,7 @@ use ostler_agent::runtime::Runtime;
 use ostler_agent::{Activity, TurnOutcome};
 use ostler_model::usage::Tokens;
 
-use super::markdown::{Growing, cut, fold, render};
+use super::markdown::{Growing, columns, cut, fold, render};
 use super::session::{ConversationUsage, Manner};
 use crate::terminal::safe;
 
@@ -443,7 +443,7 @@ fn thought(text: &str, width: usize) -> Vec<String> {
 }
 
 fn tool_row(sign: &str, tool: &str, preview: &str, time: &str, width: usize) -> String {
-    let room = width.saturating_sub(tool.chars().count() + time.chars().count() + 7);
+    let room = width.saturating_sub(columns(tool) + columns(time) + 7);
     let preview = cut(preview, room);
     let gap = if preview.is_empty() { "" } else { "  " };
     format!("{sign} {tool}{gap}{preview}  {DIM}{time}{DIM:#}")

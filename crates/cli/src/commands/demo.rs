@@ -11,6 +11,7 @@ use clap::Args;
 use ostler_codex::binary::VersionRequest;
 use ostler_codex::driver::ThreadOptions;
 use ostler_codex::peer::PeerSettings;
+use ostler_codex::secrets::Secrets;
 use ostler_codex::thread::TurnInput;
 use ostler_model::thread::IfBusy;
 use ostler_model::{FailureClass, TurnEnd};
@@ -44,7 +45,7 @@ pub(crate) fn run(arguments: &DemoArguments, output: Output) -> Result<ExitCode,
         let codex = interruption.or(codex(&bench, arguments, &mut screen)).await?;
         let stage = interruption.or(Stage::set(&bench, &mut screen)).await?;
         screen.stand_in(&stage.workspace().display().to_string());
-        let mut kept = Kept::new(stage.keeper(codex)?, PeerSettings::default());
+        let mut kept = Kept::new(stage.keeper(codex)?, PeerSettings::default(), Secrets::default());
         let work = perform(&stage, &mut kept, arguments, &mut screen);
         let outcome = interruption.or(work).await;
         // Whatever came out, nothing of the demo's Codex may be left running. What it wrote before it failed is kept.

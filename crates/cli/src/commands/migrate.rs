@@ -15,6 +15,8 @@ mod trial;
 mod undo;
 mod write;
 
+pub(crate) use gather::Wanted;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -33,9 +35,13 @@ Without --write, your config.toml stays as it is: Codex gets the servers with ea
 tasks if for_tasks = true stands in [migrate].
 Exit code: 0 if all was taken, 1 if something had to be left out or could not be done.")]
 pub(crate) struct MigrateArguments {
-    /// A file to take servers from, as often as wanted; without it, those of [migrate] and of the last time
+    /// A file to take servers from, as often as wanted, besides those of [migrate] and of earlier runs
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
+
+    /// Forget the files of earlier runs: take servers from --from and [migrate] alone
+    #[arg(long, requires = "from")]
+    pub(crate) only: bool,
 
     /// The Codex home; without it, CODEX_HOME, codex.home or ~/.codex
     #[arg(long, value_name = "CODEX_HOME")]
@@ -69,7 +75,10 @@ pub(crate) fn run(arguments: &MigrateArguments, output: Output) -> Result<ExitCo
         match (arguments.undo, arguments.write) {
             (true, _) => undo::run(&bench, &home, threads(&bench, &home), arguments.dry_run).await,
             (false, true) => write::run(&bench, &home, arguments).await,
-            (false, false) => overlay::run(&bench, &home, &arguments.from, arguments.dry_run).await,
+            (false, false) => {
+                let wanted = Wanted { from: &arguments.from, only: arguments.only };
+                overlay::run(&bench, &home, wanted, arguments.dry_run).await
+            }
         }
     })?;
     output.say(report.text(|path| bench.short(path)).trim_end());

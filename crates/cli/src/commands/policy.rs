@@ -1,9 +1,12 @@
 //! `ostler policy`: the rules that decide asks without a person.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use ostler_model::policy::{Effect, Rule};
+use ostler_model::RuleId;
+use ostler_model::policy::{Effect, Folder, Matcher, Rule, Scope};
 use ostler_server::api::RuleRemoved;
 
 use crate::daemon::ReachArguments;
@@ -26,7 +29,23 @@ enum PolicyCommand {
     /// All rules, those of the configuration and those made by an answer
     #[command(alias = "list")]
     Ls,
-    /// Remove rules that were made by an answer
+    /// Make a rule for changes of files in a folder and below
+    ///
+    /// Links that lead out of the folder, and what is run or obeyed later (.git, .codex, .agents, .ostler), are left to a person.
+    Files {
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+        /// Refuse the changes instead of allowing them
+        #[arg(long)]
+        deny: bool,
+        /// How long the rule holds: 30m, 2h, 7d; without it until it is removed
+        #[arg(long = "for", value_name = "DURATION", value_parser = time::duration)]
+        holds: Option<Duration>,
+        /// The rule holds in this task only
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
+    },
+    /// Remove rules that were made by an answer or by `policy files`
     #[command(alias = "remove")]
     Rm {
         #[arg(value_name = "RULE", required = true)]
@@ -40,6 +59,17 @@ pub(crate) fn run(arguments: &PolicyArguments, output: Output) -> Result<ExitCod
         let known: Vec<Rule> = desk.get("/v1/rules").await?;
         match &arguments.command {
             PolicyCommand::Ls => list(&known, output),
+            PolicyCommand::Files { folder, deny, holds, task } => {
+                let scope = match task {
+                    Some(task) => Scope::Task(desk.task(task).await?.id),
+                    None => Scope::Everywhere,
+                };
+                let effect = if *deny { Effect::Deny } else { Effect::Allow };
+                let rule = files_rule(folder, effect, scope, *holds)?;
+                let made: Rule = desk.post("/v1/rules", &rule).await?;
+                output.say(&format!("rule {}: it {}", made.id, made.describe()));
+                output.emit(&made);
+            }
             PolicyCommand::Rm { rules } => {
                 for typed in rules {
                     let rule = find(&known, typed)?;
@@ -54,11 +84,42 @@ pub(crate) fn run(arguments: &PolicyArguments, output: Output) -> Result<ExitCod
     })
 }
 
+fn files_rule(
+    folder: &Path,
+    effect: Effect,
+    scope: Scope,
+    holds: Option<Duration>,
+) -> Result<Rule, Failure> {
+    // Paths of changes are followed before a rule judges them, so its own folder is, too.
+    let followed = std::fs::canonicalize(folder).map_err(|error| {
+        Failure::new(Exit::Usage, format!("cannot use the folder {}: {error}", folder.display()))
+            .hint("name a folder that is there")
+    })?;
+    let folder = Folder::try_from(followed.display().to_string())
+        .map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+    let now = time::now();
+    let expires_at =
+        holds.map(|holds| now.saturating_add(i64::try_from(holds.as_millis()).unwrap_or(i64::MAX)));
+    Ok(Rule {
+        // Made by hand, so no two come in the same millisecond.
+        id: RuleId::new(format!("files-{now:x}")),
+        effect,
+        matcher: Matcher::FilesBelow(folder),
+        cwd: None,
+        scope,
+        expires_at,
+        // The daemon says who.
+        made_by: String::new(),
+        made_at: now,
+        from_ask: None,
+    })
+}
+
 fn list(rules: &[Rule], output: Output) {
     output.emit(&serde_json::json!({ "rules": rules }));
     if rules.is_empty() {
         output.say(
-            "no rules; `ostler answer ASK always` makes one, and [[policy]] in the configuration",
+            "no rules; `ostler answer ASK always` makes one, `ostler policy files FOLDER`, and [[policy]] in the configuration",
         );
         return;
     }

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use ostler_codex::keeper::StartKeeper;
 use ostler_codex::keeper::environment::EnvironmentRule;
 use ostler_codex::peer::PeerSettings;
+use ostler_codex::secrets::Secrets;
 use ostler_codex::wire_log::{WireLog, WireLogSettings};
 
 use crate::bench::Bench;
@@ -64,7 +65,11 @@ async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failu
     let (path, version) = interruption.or(codex).await?;
     let root = bench.places.keepers();
     places::private_folder(&root)?;
-    let log = arguments.wire_log.as_ref().map(WireLogSettings::in_folder).map(WireLog::start);
+    let secrets = Secrets::default();
+    let log = arguments.wire_log.as_ref().map(|folder| {
+        let registered = secrets.clone();
+        WireLog::start(WireLogSettings { registered, ..WireLogSettings::in_folder(folder) })
+    });
     let log = log.transpose().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     let home = order.remembered.as_ref().and_then(|it| it.codex_home.clone());
     let start = StartKeeper {
@@ -83,7 +88,7 @@ async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failu
         ready_deadline: READY_DEADLINE,
     };
     let peer = PeerSettings { tap: log.as_ref().map(WireLog::tap), ..PeerSettings::default() };
-    let mut kept = Kept::new(start, peer);
+    let mut kept = Kept::new(start, peer, secrets);
     let known = order.remembered.as_ref().and_then(|it| it.keeper.clone());
     let joined = order.is_resumed() && known.is_some_and(|keeper| kept.join(&keeper));
     // From here on a second Ctrl-C means something else than the first.

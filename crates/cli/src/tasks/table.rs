@@ -2,6 +2,8 @@
 
 use anstyle::Style;
 
+use crate::chat::markdown::columns;
+pub(crate) use crate::chat::markdown::cut;
 use crate::terminal::{safe, width};
 
 /// A text and how it looks.
@@ -35,7 +37,7 @@ fn layout(head: &[&str], rows: &[Vec<Cell>], room: Option<usize>) -> String {
     let head: Vec<Cell> = head.iter().map(|name| Cell::styled(*name, bold)).collect();
     let all = || std::iter::once(&head).chain(rows);
     let widths: Vec<usize> = (0..head.len())
-        .map(|at| all().filter_map(|row| row.get(at)).map(|cell| count(&cell.text)).max())
+        .map(|at| all().filter_map(|row| row.get(at)).map(|cell| columns(&cell.text)).max())
         .map(Option::unwrap_or_default)
         .collect();
     let lines = all().map(|row| line(row, &widths, room));
@@ -54,27 +56,12 @@ fn line(row: &[Cell], widths: &[usize], room: Option<usize>) -> String {
         let style = cell.style;
         text.push_str(&format!("{style}{shown}{style:#}"));
         if !is_last {
-            let gap = width.saturating_sub(count(&shown)) + 2;
+            let gap = width.saturating_sub(columns(&shown)) + 2;
             text.push_str(&" ".repeat(gap));
             used += width + 2;
         }
     }
     text.trim_end().to_owned()
-}
-
-/// No more than this many characters; what is left out shows as one.
-pub(crate) fn cut(text: &str, room: usize) -> String {
-    match count(text) > room {
-        true => {
-            let kept: String = text.chars().take(room.saturating_sub(1)).collect();
-            format!("{kept}…")
-        }
-        false => text.to_owned(),
-    }
-}
-
-fn count(text: &str) -> usize {
-    text.chars().count()
 }
 
 #[cfg(test)]
@@ -94,6 +81,15 @@ mod tests {
         assert_eq!(
             plain(Some(24)),
             "ID   STATE    TITLE\na1   working  tidy the …\nb22  failed   x y\\u{1b}…"
+        );
+        let wide = [
+            vec![Cell::plain("c"), Cell::plain("失败"), Cell::plain("片付けて 🐎 ください")],
+            vec![Cell::plain("d"), Cell::plain("ok"), Cell::plain("x")],
+        ];
+        let text = layout(&["ID", "STATE", "TITLE"], &wide, Some(24));
+        assert_eq!(
+            anstream::adapter::strip_str(&text).to_string(),
+            "ID  STATE  TITLE\nc   失败   片付けて 🐎 …\nd   ok     x"
         );
         assert_eq!(plain(None).lines().nth(1), Some("a1   working  tidy the notes of May"));
     }

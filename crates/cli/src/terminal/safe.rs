@@ -9,14 +9,36 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if is_hostile(character) {
+    let mut before = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let joins = is_joiner(character)
+            && before.is_some_and(takes_joiner)
+            && characters.peek().copied().is_some_and(takes_joiner);
+        if is_hostile(character) && !joins {
             out.extend(character.escape_unicode());
         } else {
             out.push(character);
         }
+        before = Some(character);
     }
     Cow::Owned(out)
+}
+
+/// ZERO WIDTH NON-JOINER and ZERO WIDTH JOINER.
+fn is_joiner(character: char) -> bool {
+    matches!(character, '\u{200c}' | '\u{200d}')
+}
+
+/// Writing needs joiners between letters of scripts that join, as Persian and Hindi, and between the parts of an emoji. Next to
+/// anything else, and above all inside of a command's Latin letters, one only hides a difference.
+fn takes_joiner(character: char) -> bool {
+    matches!(
+        character,
+        '\u{fe0f}' | '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}'
+            | '\u{0590}'..='\u{1cff}' | '\u{a800}'..='\u{abff}'
+            | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+    )
 }
 
 fn is_hostile(character: char) -> bool {
@@ -40,6 +62,11 @@ mod tests {
         assert_eq!(safe("ls\u{1b}[2K\rrm -rf /"), "ls\\u{1b}[2K\\u{d}rm -rf /");
         assert_eq!(safe("a\u{202e}b\u{7}"), "a\\u{202e}b\\u{7}");
         assert_eq!(safe("a\u{061c}b\u{2028}c"), "a\\u{61c}b\\u{2028}c");
+        let (family, persian) =
+            ("👩\u{200d}👩\u{200d}👧 🏳\u{fe0f}\u{200d}🌈", "می\u{200c}خواهم क्\u{200d}ष");
+        assert_eq!((safe(family), safe(persian)), (family.into(), persian.into()));
+        assert_eq!(safe("r\u{200d}m \u{200c}a\u{200c}"), "r\\u{200d}m \\u{200c}a\\u{200c}");
+        assert_eq!(safe("👩\u{200d}\u{202e}"), "👩\\u{200d}\\u{202e}");
         assert_eq!(safe("tab\tline\nhorse \u{1F40E} é"), "tab\tline\nhorse \u{1F40E} é");
     }
 }

@@ -114,3 +114,35 @@ fn what_an_earlier_run_was_asked_for_is_kept() {
     assert_eq!((&told["written"], &told["permissions"]), (&json!(false), &Value::Null));
     assert!(!text().contains("default_permissions"));
 }
+
+#[test]
+fn nobody_gets_a_profile_unasked() {
+    let world = World::new("0.166.0");
+    let told = report(&world.write());
+    assert_eq!((&told["written"], &told["permissions"]), (&json!(true), &Value::Null), "{told}");
+    assert!(!fs::read_to_string(world.config()).unwrap().contains("default_permissions"));
+}
+
+#[test]
+fn the_servers_of_an_earlier_file_stay_until_somebody_says_otherwise() {
+    let world = World::new("0.166.0");
+    let file = |name: &str| {
+        let path = world.path(&format!("{name}.json"));
+        let servers = json!({ "mcpServers": { name: { "command": "/usr/bin/true" } } });
+        fs::write(&path, servers.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (hay, oats) = (file("hay"), file("oats"));
+    let names = |more: &[&str]| {
+        let told = report(&world.migrate(&[&["--json"], more].concat()));
+        let servers = told["servers"].as_array().unwrap().iter();
+        let names = servers.map(|server| server["name"].as_str().unwrap().to_owned());
+        (names.filter(|name| name != "ostler-tools").collect::<Vec<_>>(), told["notes"].to_string())
+    };
+    assert_eq!(names(&["--from", &hay]).0, ["hay"]);
+    assert_eq!(names(&["--from", &oats]).0, ["hay", "oats"]);
+    let (left, notes) = names(&["--from", &oats, "--only"]);
+    assert_eq!(left, ["oats"]);
+    assert!(notes.contains(&format!("the servers of {hay} are not taken any more")), "{notes}");
+    assert_eq!(names(&[]).0, ["oats"]);
+}

@@ -11,18 +11,19 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-use super::DriverSettings;
 use super::command::{Adopt, Adopted, Arrival, Command, Connected};
 use super::connector::{ConnectError, Connection, Connector};
 use super::entry::Entry;
 use super::open_again::Reopened;
 use super::outbox::{Delivery, Outbox};
 use super::piece::Piece;
+use super::{DriverSettings, WireLines};
 use crate::account::TokenSource;
 use crate::app_server::AppServer;
 use crate::peer::{Event, Events, Heard};
 use crate::protocol::limits::RateLimits;
 use crate::protocol::thread::Thread as ThreadView;
+use crate::secrets::Filter;
 use crate::thread::{Decided, Notice, Told};
 
 /// Events of threads that nobody has adopted yet: a thread may speak before the answer to its opening is looked at, and
@@ -65,6 +66,8 @@ pub(super) struct Actor {
     pub(super) asked_about: HashSet<ThreadId>,
     /// Threads that Codex tells us of and nobody here wants to hear of.
     pub(super) disowned: HashSet<ThreadId>,
+    /// Takes secrets out of all that is told.
+    pub(super) filter: Filter,
     started: Instant,
 }
 
@@ -110,6 +113,7 @@ impl Actor {
         commands: mpsc::Receiver<Command>,
     ) -> Self {
         let Connection { server, events } = connection;
+        let filter = Filter::new(connector.secrets());
         Self {
             connector,
             tokens: settings.tokens,
@@ -131,6 +135,7 @@ impl Actor {
             renamed: HashMap::new(),
             asked_about: HashSet::new(),
             disowned: HashSet::new(),
+            filter,
             started: Instant::now(),
         }
     }
@@ -280,6 +285,11 @@ impl Actor {
         let (thread, turn) = (adopt.known_as().clone(), adopt.opened.active_turn.clone());
         let (epoch, version) = (adopt.on.epoch, adopt.on.server.version().clone());
         let is_current = epoch == self.epoch && matches!(self.link, Link::Up { .. });
+        if let WireLines::Overheard(lines) = &adopt.options.lines {
+            lines.know(self.filter.secrets());
+        }
+        // From now on its stderr is that of another conversation, too.
+        self.threads.values_mut().for_each(|entry| entry.stderr.is_shared = true);
         let (entry, arrival, adopted) = Entry::root(adopt);
         if self.threads.contains_key(&thread) {
             // Two handles of one thread would each believe to be alone; the one that is there stays.

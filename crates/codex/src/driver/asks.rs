@@ -91,8 +91,9 @@ impl Actor {
         let root = root.and_then(|root| self.threads.get(&root)).and_then(Entry::as_root);
         let Some(decider) = root.and_then(|root| root.decider.clone()) else { return };
         let Some(pending) = self.pending(thread, ask) else { return };
-        let (content, decided_ask, thread_id) =
+        let (mut content, decided_ask, thread_id) =
             (pending.content.clone(), ask.clone(), thread.clone());
+        self.filter.ask(&mut content);
         let work = self.spawn(async move {
             let id = decided_ask.clone();
             let decided = guarded(async move { (decider.0)(id, content).await }).await;
@@ -176,17 +177,21 @@ impl Actor {
         });
     }
 
-    /// Codex may repeat what was typed as a secret; those who only look at its lines do not see it.
+    /// Codex may repeat what was typed as a secret; nobody else is told of it.
     fn hide_secrets(&self, thread: &ThreadId, content: &Ask, decision: &Decision) {
         let (AskKind::UserInput(asked), Decision::Answers(answers)) = (&content.kind, decision)
         else {
             return;
         };
         let root = self.root_of(thread).and_then(|root| self.threads.get(&root)?.as_root());
-        let Some(WireLines::Overheard(lines)) = root.map(|root| &root.lines) else { return };
         let secret = asked.questions.iter().filter(|question| question.is_secret);
         for answer in secret.filter_map(|question| answers.get(&question.id)).flatten() {
-            lines.hide(answer);
+            // One that is too short cannot be told from ordinary text.
+            self.filter.secrets().add(answer);
+            if let Some(WireLines::Overheard(lines)) = root.map(|root| &root.lines) {
+                // The task may go on in another app-server.
+                lines.hide(answer);
+            }
         }
     }
 

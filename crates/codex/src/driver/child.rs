@@ -9,6 +9,7 @@ use ostler_model::thread::ServerWanted;
 use super::connector::{ConnectError, Connection, Connector, hello};
 use crate::app_server::AppServer;
 use crate::peer::PeerSettings;
+use crate::secrets::Secrets;
 use crate::transport::{StdioChild, StdioStart};
 
 /// A Codex whose stdin closed ends within 0.1 s.
@@ -20,11 +21,14 @@ pub struct ChildConnector {
     start: StdioStart,
     settings: PeerSettings,
     child: Mutex<Option<StdioChild>>,
+    secrets: Secrets,
 }
 
 impl ChildConnector {
     pub fn new(start: StdioStart, settings: PeerSettings) -> Self {
-        Self { start, settings, child: Mutex::new(None) }
+        let secrets = Secrets::default();
+        secrets.learn_environment(&start.environment);
+        Self { start, settings, child: Mutex::new(None), secrets }
     }
 
     async fn connect_to(&self, wanted: ServerWanted) -> Result<Connection, ConnectError> {
@@ -50,6 +54,10 @@ impl ChildConnector {
 impl Connector for ChildConnector {
     fn connect(&self, wanted: ServerWanted) -> BoxFuture<'_, Result<Connection, ConnectError>> {
         Box::pin(self.connect_to(wanted))
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 }
 

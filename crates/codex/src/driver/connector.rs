@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::app_server::AppServer;
 use crate::peer::Events;
 use crate::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
+use crate::secrets::Secrets;
 
 /// A connection past its greeting.
 #[derive(Debug)]
@@ -36,6 +37,21 @@ pub trait Connector: Send + Sync + fmt::Debug + 'static {
     /// file's end, so it may block for as long as that takes.
     fn evidence(&self) -> Option<String> {
         None
+    }
+
+    /// How much the app-server has written to its stderr; absent if that is not kept.
+    fn evidence_mark(&self) -> Option<u64> {
+        None
+    }
+
+    /// The last lines that it wrote since then, redacted.
+    fn evidence_since(&self, _mark: u64) -> Option<String> {
+        self.evidence()
+    }
+
+    /// The values that are secret for this app-server; the driver hides them in all that it tells.
+    fn secrets(&self) -> Secrets {
+        Secrets::default()
     }
 }
 

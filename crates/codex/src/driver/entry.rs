@@ -33,6 +33,28 @@ pub(super) struct Entry {
     /// Times it was opened again in vain.
     pub(super) reopenings: u8,
     pub(super) told: ToldItems,
+    pub(super) stderr: StderrShare,
+}
+
+/// What of the app-server's stderr may be shown as evidence of a failed turn: all threads of the app-server write to it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StderrShare {
+    /// How long it was when the turn began; absent if nobody saw that.
+    pub(super) mark: Option<u64>,
+    /// Another conversation was there meanwhile.
+    pub(super) is_shared: bool,
+}
+
+impl StderrShare {
+    /// What of these lines is about this thread.
+    pub(super) fn cut(self, said: &str, names: &[&str]) -> Option<String> {
+        if !self.is_shared && self.mark.is_some() {
+            return Some(said.to_owned());
+        }
+        let is_own = |line: &&str| names.iter().any(|name| line.contains(name));
+        let own: Vec<&str> = said.lines().filter(is_own).collect();
+        (!own.is_empty()).then(|| own.join("\n"))
+    }
 }
 
 #[derive(Debug)]
@@ -61,6 +83,8 @@ pub(super) struct Root {
     pub(super) idle_waiters: Vec<oneshot::Sender<()>>,
     pub(super) outcomes: VecDeque<TurnOutcome>,
     pub(super) messages: TurnMessages,
+    /// The same with their secrets, of an ephemeral thread only: a thread that takes its place is given them.
+    pub(super) plain: Option<TurnMessages>,
     /// Turns have been seen, so Codex has a history of it.
     pub(super) has_turns: bool,
     /// Kept of an ephemeral thread only; of others Codex has a file.
@@ -150,12 +174,20 @@ impl Entry {
             idle_waiters: Vec::new(),
             outcomes: VecDeque::new(),
             messages: TurnMessages::new(gathered),
+            plain: remembered.is_some().then(TurnMessages::default),
             has_turns: matches!(arrival, Arrival::Opened(History::Kept)),
             remembered,
         };
         let role = Role::Root(Box::new(root));
         (
-            Self { machine, role, asks: HashMap::new(), reopenings: 0, told: ToldItems::default() },
+            Self {
+                machine,
+                role,
+                asks: HashMap::new(),
+                reopenings: 0,
+                told: ToldItems::default(),
+                stderr: StderrShare::default(),
+            },
             arrival,
             adopted,
         )
@@ -175,6 +207,7 @@ impl Entry {
             asks: HashMap::new(),
             reopenings: 0,
             told: ToldItems::default(),
+            stderr: StderrShare::default(),
         }
     }
 
@@ -209,13 +242,14 @@ impl Root {
         thread: &ThreadId,
         result: &TurnResult,
         messages: Vec<Message>,
+        plain: Option<Vec<Message>>,
     ) {
         // A turn that died with its app-server may have died before Codex wrote anything down.
         let died = result.failure().is_some_and(|it| it.class == FailureClass::ServerGone);
         self.has_turns |= !died;
         if let Some(remembered) = &mut self.remembered {
             let prompts = result.inputs.iter().filter_map(|input| self.inputs.get(input)?.prompt());
-            remembered.add(prompts.map(Message::user).chain(messages.iter().cloned()).collect());
+            remembered.add(prompts.map(Message::user).chain(plain.unwrap_or_default()).collect());
         }
         let outcome = TurnOutcome { thread: thread.clone(), result: result.clone(), messages };
         for input in &result.inputs {
@@ -239,7 +273,11 @@ impl Root {
 
     /// An input on its way.
     pub(super) fn send(&mut self, input: InputId, content: TurnInput) {
-        self.messages.sent(input.clone(), content.prompt().unwrap_or_default());
+        let prompt = content.prompt().unwrap_or_default();
+        if let Some(plain) = &mut self.plain {
+            plain.sent(input.clone(), prompt.clone());
+        }
+        self.messages.sent(input.clone(), prompt);
         self.inputs.insert(input, content);
     }
 
@@ -257,5 +295,24 @@ impl Root {
             self.outcomes.pop_front();
         }
         self.outcomes.push_back(outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StderrShare;
+
+    #[test]
+    fn of_a_stderr_that_is_shared_only_the_own_lines_are_evidence() {
+        let said =
+            "WARN session{thread_id=mine}: slow\nERROR session{thread_id=other}: their words";
+        let names = ["mine", "turn-1"];
+        let cut = |mark, is_shared| StderrShare { mark, is_shared }.cut(said, &names);
+        let own = Some("WARN session{thread_id=mine}: slow".to_owned());
+        assert_eq!(cut(Some(0), false).as_deref(), Some(said));
+        assert_eq!(cut(Some(0), true), own);
+        // Whoever was there before the turn was seen is not known.
+        assert_eq!(cut(None, false), own);
+        assert_eq!(StderrShare::default().cut("their words", &names), None);
     }
 }

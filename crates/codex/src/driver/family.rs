@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
-use ostler_model::ThreadId;
 use ostler_model::thread::Signal;
+use ostler_model::{Ask, ThreadId};
 use tokio::sync::oneshot;
 
 use super::WireLines;
@@ -161,14 +161,22 @@ impl Actor {
     }
 
     /// Tells the watcher of the thread, or of the thread above a sub-agent.
-    pub(super) fn tell(&mut self, thread: &ThreadId, what: Told) {
+    pub(super) fn tell(&mut self, thread: &ThreadId, mut what: Told) {
+        if let Told::Notice(notice) = &mut what {
+            self.filter.notice(notice);
+        }
+        self.tell_asked(thread, what, None);
+    }
+
+    /// The same of an update whose secrets are hidden, with the ask as it is where it had some.
+    pub(super) fn tell_asked(&mut self, thread: &ThreadId, what: Told, asked: Option<Box<Ask>>) {
         let Some(root) = self.root_of(thread) else { return };
         let agent = match self.threads.get(thread).map(|entry| &entry.role) {
             Some(Role::Child { agent, .. }) => Some(agent.clone()),
             _ => None,
         };
         if let Some(entry) = self.threads.get(&root).and_then(Entry::as_root) {
-            let update = ThreadUpdate { thread: root, agent, what };
+            let update = ThreadUpdate { thread: root, agent, what, asked };
             self.outbox.post(&entry.watcher, update);
         }
     }

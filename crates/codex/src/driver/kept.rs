@@ -1,6 +1,5 @@
 //! Connections to an app-server under a keeper, which outlives us.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
@@ -9,8 +8,10 @@ use tokio::sync::Notify;
 
 use super::connector::{ConnectError, Connection, Connector, hello};
 use crate::app_server::AppServer;
+use crate::keeper::environment::codex_environment;
 use crate::keeper::{self, Condition, Found, KeeperId, StartKeeper, StopMode};
 use crate::peer::PeerSettings;
+use crate::secrets::{Filter, Secrets};
 use crate::transport::UnixSocket;
 
 /// Starts a keeper when there is none, and goes back to it as long as its Codex lives.
@@ -21,12 +22,19 @@ pub struct KeeperConnector {
     keeper: Mutex<Option<KeeperId>>,
     /// Told whenever there is another keeper than before.
     replaced: Arc<Notify>,
+    secrets: Secrets,
 }
 
 impl KeeperConnector {
     /// A keeper is started at the first connection.
     pub fn new(start: StartKeeper, settings: PeerSettings) -> Self {
-        Self { start, settings, keeper: Mutex::new(None), replaced: Arc::default() }
+        Self {
+            start,
+            settings,
+            keeper: Mutex::new(None),
+            replaced: Arc::default(),
+            secrets: Secrets::default(),
+        }
     }
 
     /// Goes to a keeper that runs already.
@@ -39,6 +47,11 @@ impl KeeperConnector {
         Self { replaced, ..self }
     }
 
+    /// Registers the app-server's secrets here.
+    pub fn registering(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
+    }
+
     /// The keeper of the last connection.
     pub fn keeper(&self) -> Option<KeeperId> {
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -48,14 +61,11 @@ impl KeeperConnector {
         if let Some(id) = self.keeper().filter(|_| wanted != ServerWanted::Fresh) {
             let found = keeper::find_again(&self.start.root, &id).await;
             match found {
-                Some(found) if is_alive(&found.condition) => {
-                    let socket = found.folder.socket();
-                    match self.greet(socket).await {
-                        Ok(connection) => return Ok(connection),
-                        Err(error) if wanted == ServerWanted::Same => return Err(error),
-                        Err(error) => tracing::warn!(%error, %id, "starting another app-server"),
-                    }
-                }
+                Some(found) if is_alive(&found.condition) => match self.greet(&found).await {
+                    Ok(connection) => return Ok(connection),
+                    Err(error) if wanted == ServerWanted::Same => return Err(error),
+                    Err(error) => tracing::warn!(%error, %id, "starting another app-server"),
+                },
                 found if wanted == ServerWanted::Same => {
                     let how = found.map_or_else(String::new, |found| describe(&found.condition));
                     return Err(self.error(format!("the app-server is gone{how}")));
@@ -72,7 +82,7 @@ impl KeeperConnector {
         *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.id.clone());
         self.replaced.notify_one();
         match self.find(&record.id) {
-            Some(found) => self.greet(found.folder.socket()).await,
+            Some(found) => self.greet(&found).await,
             None => Err(self.error("the keeper's folder is gone".to_owned())),
         }
     }
@@ -84,13 +94,33 @@ impl KeeperConnector {
         stopped.map(drop).map_err(|error| self.error(error.to_string()))
     }
 
-    async fn greet(&self, socket: PathBuf) -> Result<Connection, ConnectError> {
-        let transport = UnixSocket::connect(&socket).await;
+    async fn greet(&self, found: &Found) -> Result<Connection, ConnectError> {
+        self.learn(found);
+        let transport = UnixSocket::connect(&found.folder.socket()).await;
         let transport = transport.map_err(|error| self.error(error.to_string()))?;
         let (server, events) = AppServer::greet(transport, &hello(), &self.settings)
             .await
             .map_err(|error| self.error(error.to_string()))?;
         Ok(Connection { server, events })
+    }
+
+    /// Before the first word: what the app-server was given, be it by an earlier daemon, and its login.
+    fn learn(&self, found: &Found) {
+        let StartKeeper { environment, environment_rule, .. } = &self.start;
+        let given = codex_environment(environment, environment_rule, found.folder.id());
+        self.secrets.learn_environment(&given.variables);
+        let record = found.record.as_ref();
+        if let Some(codex) = record.and_then(|record| record.codex.as_ref()) {
+            self.secrets.learn_process(codex.pid);
+        }
+        if let Some(home) = record.and_then(|record| record.codex_home.as_ref()) {
+            self.secrets.watch_login(home);
+        }
+    }
+
+    fn shown(&self, mut said: String) -> Option<String> {
+        Filter::new(self.secrets.clone()).text(&mut said);
+        (!said.is_empty()).then_some(said)
     }
 
     fn find(&self, id: &KeeperId) -> Option<Found> {
@@ -110,7 +140,22 @@ impl Connector for KeeperConnector {
     fn evidence(&self) -> Option<String> {
         let found = self.find(&self.keeper()?)?;
         let said = keeper::last_words(&found.folder, &self.start.environment);
-        (!said.is_empty()).then_some(said)
+        self.shown(said)
+    }
+
+    fn evidence_mark(&self) -> Option<u64> {
+        let found = self.find(&self.keeper()?)?;
+        keeper::words_so_far(&found.folder)
+    }
+
+    fn evidence_since(&self, mark: u64) -> Option<String> {
+        let found = self.find(&self.keeper()?)?;
+        let said = keeper::last_words_since(&found.folder, mark, &self.start.environment);
+        self.shown(said)
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 }
 

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use crate::wire_log::{KnownSecrets, ShownLines};
+use crate::secrets::Secrets;
+use crate::wire_log::ShownLines;
 
 /// Lines that may wait. A fast turn has some thousand per second, and a reader that is well reads every few milliseconds.
 const WAITING_LINES: usize = 2048;
@@ -46,8 +47,8 @@ pub enum Overheard {
 
 struct Shared {
     listeners: AtomicUsize,
-    /// What a person typed as a secret, whoever looked then.
-    known: KnownSecrets,
+    /// What a person typed as a secret, whoever looked then, and what is registered of the app-servers it was in.
+    known: Secrets,
     waiting: Mutex<Waiting>,
     /// How many lines were told.
     told: watch::Sender<u64>,
@@ -63,7 +64,7 @@ struct Waiting {
 
 impl Default for Lines {
     fn default() -> Self {
-        let known = KnownSecrets::default();
+        let known = Secrets::default();
         let shown = ShownLines::new(known.clone());
         let waiting = Waiting { shown, lines: VecDeque::new(), first: 0, bytes: 0 };
         let told = watch::channel(0).0;
@@ -100,6 +101,11 @@ impl Lines {
     /// From now on this is hidden, unless it is too short to be told from ordinary text.
     pub(super) fn hide(&self, secret: &str) {
         let _is_long_enough: bool = self.0.known.add(secret);
+    }
+
+    /// From now on the values of this registry are hidden.
+    pub(super) fn know(&self, secrets: &Secrets) {
+        self.0.known.include(secrets);
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {

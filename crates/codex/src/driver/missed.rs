@@ -11,6 +11,7 @@ use ostler_model::{Item, ItemBody, ItemId};
 
 use crate::protocol::CodexVersion;
 use crate::protocol::versions::R0_166_0;
+use crate::secrets::Filter;
 
 /// What was told of the turn that runs.
 #[derive(Debug, Default)]
@@ -41,7 +42,12 @@ impl ToldItems {
     }
 
     /// Those of the turn's listed items that were not told, under the ids by which they are known here.
-    pub(super) fn missing(&self, listed: Vec<Item>, version: &CodexVersion) -> Vec<Item> {
+    pub(super) fn missing(
+        &self,
+        listed: Vec<Item>,
+        version: &CodexVersion,
+        filter: &Filter,
+    ) -> Vec<Item> {
         let has_own_ids = version.is_at_least(R0_166_0);
         let mut texts = self.texts.clone();
         let mut open_message = self.open_message.clone();
@@ -59,7 +65,10 @@ impl ToldItems {
                 }
                 continue;
             };
-            match texts.iter().position(|text| *text == hash(&message.text)) {
+            let mut text = message.text.clone();
+            // What was told had no secrets.
+            filter.text(&mut text);
+            match texts.iter().position(|told| *told == hash(&text)) {
                 Some(told) => {
                     texts.remove(told);
                 }
@@ -91,6 +100,7 @@ mod tests {
 
     use super::ToldItems;
     use crate::protocol::CodexVersion;
+    use crate::secrets::Filter;
 
     fn message(id: &str, text: &str) -> Item {
         let message = AgentMessage { text: text.to_owned(), ..AgentMessage::default() };
@@ -118,7 +128,7 @@ mod tests {
         let listed =
             vec![message("a", "First."), message("b", "Second."), command("c", Outcome::Succeeded)];
 
-        let missing = told().missing(listed, &version);
+        let missing = told().missing(listed, &version, &Filter::default());
 
         assert_eq!(missing, [message("b", "Second."), command("c", Outcome::Succeeded)]);
     }
@@ -133,7 +143,7 @@ mod tests {
             message("item-4", "First."),
         ];
 
-        let missing = told().missing(listed, &version);
+        let missing = told().missing(listed, &version, &Filter::default());
 
         let expected = [
             command("item-2", Outcome::Succeeded),

@@ -32,7 +32,7 @@ impl Watcher {
         self.updates = None;
         if let Some(place) = self.last_word.take() {
             let what = Told::Notice(Notice::LeftBehind);
-            place.send(ThreadUpdate { thread: thread.clone(), agent: None, what });
+            place.send(ThreadUpdate { thread: thread.clone(), agent: None, what, asked: None });
         }
     }
 }

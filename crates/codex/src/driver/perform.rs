@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::actor::{Actor, Done};
 use super::context::{Context, give};
+use super::entry::StderrShare;
 use super::goal::change_goal;
 use super::look::look;
 use crate::app_server::CallError;
@@ -186,14 +187,42 @@ impl Actor {
         });
     }
 
+    /// From where on the app-server's stderr may be about the turn of this thread.
+    fn note_stderr(&mut self, thread: &ThreadId) {
+        let mark = self.connector.evidence_mark();
+        let roots = self.threads.values().filter(|entry| entry.as_root().is_some()).count();
+        if let Some(entry) = self.threads.get_mut(thread) {
+            entry.stderr = StderrShare { mark, is_shared: roots > 1 };
+        }
+    }
+
+    /// What the app-server wrote to its stderr that is about this turn, or what was gathered of it before.
+    fn evidence(
+        &self,
+        thread: &ThreadId,
+        turn: &TurnId,
+        gathered: Option<String>,
+    ) -> Option<String> {
+        let share = self.threads.get(thread).map(|entry| entry.stderr).unwrap_or_default();
+        let said = gathered.or_else(|| match share.mark {
+            Some(mark) => self.connector.evidence_since(mark),
+            None => self.connector.evidence(),
+        })?;
+        share.cut(&said, &[thread.as_str(), turn.as_str()])
+    }
+
     /// Passes an update on, after taking from it what callers wait for.
     fn tell_update(&mut self, thread: &ThreadId, mut update: Update) {
         if let Update::TurnEnded { result } = &mut update
             && let TurnEnd::Failed { failure } = &mut result.end
-            && failure.evidence.is_none()
         {
-            failure.evidence = self.connector.evidence();
+            failure.evidence = self.evidence(thread, &result.turn, failure.evidence.take());
         }
+        if let Update::TurnBegan { .. } = &update {
+            self.note_stderr(thread);
+        }
+        let plain = self.root_mut(thread).and_then(|root| root.plain.as_mut()?.note(&update));
+        let Some((update, asked)) = self.without_secrets(thread, update) else { return };
         if let Some(entry) = self.threads.get_mut(thread) {
             entry.told.note(&update);
         }
@@ -201,7 +230,7 @@ impl Actor {
         match &update {
             Update::TurnEnded { result } => {
                 if let Some(root) = self.root_mut(thread) {
-                    root.conclude(thread, result, messages.unwrap_or_default());
+                    root.conclude(thread, result, messages.unwrap_or_default(), plain);
                     root.note_end();
                 }
             }
@@ -218,7 +247,7 @@ impl Actor {
             Update::AskClosed { ask, .. } => self.forget_ask(thread, ask),
             _ => {}
         }
-        self.tell(thread, Told::Update(update));
+        self.tell_asked(thread, Told::Update(update), asked);
     }
 }
 

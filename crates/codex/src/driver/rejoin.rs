@@ -118,6 +118,9 @@ impl Entry {
             }
             if let Some(turn) = &recalled.turn {
                 root.messages.recall(turn);
+                if let Some(plain) = &mut root.plain {
+                    plain.recall(turn);
+                }
             }
         }
         effects

@@ -180,7 +180,7 @@ impl Actor {
         let Some(entry) = self.threads.get(thread) else { return };
         let Some(turn) = entry.machine.turn().cloned() else { return };
         let Some(seen) = view.turns.iter().find(|seen| seen.id == turn) else { return };
-        for item in entry.told.missing(seen.items.clone(), &version) {
+        for item in entry.told.missing(seen.items.clone(), &version, &self.filter) {
             self.step(thread, Signal::Missed { turn: turn.clone(), item });
         }
     }

@@ -2,40 +2,12 @@
 
 use std::ffi::OsString;
 
+use ostler_model::token::{SHORTEST_TOKEN_BYTES, begins_like, looks_random};
+
 use super::environment::looks_secret;
 
 /// A shorter value is more likely an ordinary word than a secret, and replacing it would garble the text.
 pub(crate) const SHORTEST_SECRET_BYTES: usize = 8;
-
-/// How the tokens of well-known services start, so that one is also recognised when it came from a file.
-pub(crate) const TOKEN_STARTS: [&str; 26] = [
-    "sk-",
-    "sk_live_",
-    "rk_live_",
-    "whsec_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "dckr_pat_",
-    "pypi-",
-    "xoxa-",
-    "xoxb-",
-    "xoxp-",
-    "xoxr-",
-    "xoxs-",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "SG.",
-    "hvs.",
-    "eyJ",
-];
 
 /// Replaces what is secret: the values of secret variables, and words that look like a known token.
 pub fn redact(text: &str, environment: &[(OsString, OsString)]) -> String {
@@ -59,8 +31,8 @@ fn redact_line(line: &str) -> String {
     while !rest.is_empty() {
         let word_end = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(word_end);
-        let is_token = word.len() >= 2 * SHORTEST_SECRET_BYTES
-            && TOKEN_STARTS.iter().any(|start| word.starts_with(start));
+        let is_token = word.len() >= SHORTEST_TOKEN_BYTES
+            && begins_like(word).is_some_and(|kind| !kind.is_common || looks_random(word));
         redacted.push_str(if is_token { "[secret]" } else { word });
         let gap_end = after.find(is_part).unwrap_or(after.len());
         let (gap, next) = after.split_at(gap_end);

@@ -66,6 +66,25 @@ pub fn last_words(folder: &KeeperFolder, environment: &[(OsString, OsString)]) -
     redact(&log::tail(&folder.codex_log(), LAST_WORDS_BYTES), environment)
 }
 
+/// How long Codex's log is.
+pub fn words_so_far(folder: &KeeperFolder) -> Option<u64> {
+    fs::metadata(folder.codex_log()).ok().map(|metadata| metadata.len())
+}
+
+/// The end of what Codex wrote to its log since it was so long, without secrets. A log that is shorter was begun anew.
+pub fn last_words_since(
+    folder: &KeeperFolder,
+    mark: u64,
+    environment: &[(OsString, OsString)],
+) -> String {
+    let length = words_so_far(folder).unwrap_or(0);
+    let since = length.checked_sub(mark).unwrap_or(length).min(LAST_WORDS_BYTES);
+    match since {
+        0 => String::new(),
+        since => redact(&log::tail(&folder.codex_log(), since), environment),
+    }
+}
+
 /// Starts a keeper and waits until its codex accepts connections.
 ///
 /// After an error nothing runs and no folder is left. If this future is dropped half-way, the keeper lives on and

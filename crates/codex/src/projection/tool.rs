@@ -18,12 +18,40 @@ pub(crate) fn command_arguments(command: &Command) -> String {
 }
 
 pub(crate) fn command_content(command: &Command, outcome: &Outcome) -> String {
+    let output = cut::text(&command.output, cut::OUTPUT);
+    if let Some(ended) = without_exit(command, outcome) {
+        return lines([mark(&ended), Some(output)]);
+    }
     let exit = command.exit_code.filter(|code| *code != 0).map(|code| format!("[exit {code}]"));
     // The exit code says more than that it failed.
     let mark = if exit.is_some() && *outcome == Outcome::Failed { None } else { mark(outcome) };
-    let output = cut::text(&command.output, cut::OUTPUT);
     lines([mark, exit, Some(output)])
 }
+
+/// How a command ended that gave no exit code of its own.
+///
+/// Codex tells a command that was killed as interrupted, with an exit code of -1, or with the one that its shell gave for the
+/// signal (SIGKILL, SIGTERM), by version and by who was faster; whoever reads it finds one form. It has -1 also for what was
+/// refused or could not be started.
+fn without_exit(command: &Command, outcome: &Outcome) -> Option<Outcome> {
+    match (outcome, command.exit_code) {
+        (Outcome::Interrupted, _) => Some(Outcome::Interrupted),
+        (Outcome::Declined, _) => Some(Outcome::Declined),
+        (_, Some(137 | 143)) => Some(Outcome::Interrupted),
+        (_, Some(..=-1)) if command.output.trim_end().ends_with(REJECTED) => {
+            Some(Outcome::Declined)
+        }
+        (_, Some(..=-1)) if command.output.starts_with(NOT_STARTED) => Some(Outcome::Failed),
+        (_, Some(..=-1)) => Some(Outcome::Interrupted),
+        _ => None,
+    }
+}
+
+/// The last words of a command whose connection was refused; 0.130.0 to 0.166.0.
+const REJECTED: &str = "rejected by user";
+
+/// The first words of one that could not be started.
+const NOT_STARTED: &str = "execution error";
 
 pub(crate) fn patch_arguments(change: &FileChange) -> String {
     let file = |file: &FileDiff| {

@@ -1,7 +1,7 @@
 //! What a thread tells whoever watches it.
 
 use ostler_model::thread::Update;
-use ostler_model::{Message, ThreadId, TurnResult};
+use ostler_model::{Ask, Message, ThreadId, TurnResult};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -17,6 +17,10 @@ pub struct ThreadUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
     pub what: Told,
+    /// The ask as Codex put it, where what is told of it hides a secret: to be known again and judged by rules, and never
+    /// kept or shown.
+    #[serde(skip)]
+    pub asked: Option<Box<Ask>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,44 +1,23 @@
 //! Takes secrets out of a message before it is written. What is not secret stays byte for byte.
 //!
-//! A secret is known by the name it stands under ([`keys`]), by how it looks ([`shapes`]), or because the caller has
+//! A secret is known by the name it stands under, by how it looks, or because the caller has
 //! named it. The message keeps its shape: a string stays a string, a number a number, and no member is left out.
 
-mod keys;
-mod shapes;
 mod streams;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
 
-use memchr::memmem;
-
-use keys::Names;
-pub(crate) use keys::Secrecy;
-use shapes::{Reading, secrets_in};
 use streams::Streams;
 
-use crate::keeper::redact::SHORTEST_SECRET_BYTES;
-
-/// What stands in the place of a secret.
-pub const REDACTED: &str = "‹redacted›";
-
-/// Shorter values occur in ordinary text all the time; to replace them would garble every message.
-pub(crate) const SHORTEST_KNOWN_BYTES: usize = 4;
-
-/// Values that were given as secrets. Whoever holds a clone may add one; it counts from the next message on.
-#[derive(Clone, Default)]
-pub(crate) struct KnownSecrets(Arc<RwLock<Vec<Box<str>>>>);
-
-impl std::fmt::Debug for KnownSecrets {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("KnownSecrets")
-    }
-}
+use crate::secrets::names::Names;
+pub(crate) use crate::secrets::names::Secrecy;
+use crate::secrets::shapes::{Reading, secrets_in};
+use crate::secrets::{REDACTED, SHORTEST_KNOWN_BYTES, Secrets, hide, merged};
 
 /// One conversation's redaction: it remembers what came in pieces.
 pub(crate) struct Redactor {
-    known: KnownSecrets,
+    known: Secrets,
     streams: Streams,
     names: Names,
 }
@@ -58,50 +37,8 @@ struct Edit {
     text: String,
 }
 
-impl KnownSecrets {
-    /// False when the value is too short to be told from ordinary text.
-    pub(crate) fn add(&self, value: &str) -> bool {
-        if value.len() < SHORTEST_KNOWN_BYTES {
-            return false;
-        }
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if !known.iter().any(|one| **one == *value) {
-            known.push(value.into());
-        }
-        true
-    }
-
-    fn find(&self, text: &str, found: &mut Vec<Range<usize>>) {
-        for secret in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            for at in memmem::find_iter(text.as_bytes(), secret.as_bytes()) {
-                let range = at..at + secret.len();
-                // A short one could be a part of any longer word.
-                if secret.len() >= SHORTEST_SECRET_BYTES || stands_alone(text, &range) {
-                    found.push(range);
-                }
-            }
-        }
-    }
-
-    /// Where the text's end may be the beginning of a known secret.
-    fn begun_at_end(&self, text: &str) -> Option<usize> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let starts = known.iter().filter_map(|secret| {
-            let longest = secret.len().saturating_sub(1).min(text.len());
-            (SHORTEST_KNOWN_BYTES..=longest)
-                .rev()
-                .find(|length| {
-                    let end = text.as_bytes().get(text.len() - length..);
-                    end == secret.as_bytes().get(..*length)
-                })
-                .map(|length| text.len() - length)
-        });
-        starts.filter(|start| text.is_char_boundary(*start)).min()
-    }
-}
-
 impl Redactor {
-    pub(crate) fn new(known: KnownSecrets) -> Self {
+    pub(crate) fn new(known: Secrets) -> Self {
         Self { known, streams: Streams::default(), names: Names::default() }
     }
 
@@ -207,7 +144,7 @@ impl Redactor {
         let mut spans = self.spans(&said, Reading::Piece);
         let mut open_from =
             spans.last().filter(|span| span.end == said.len()).map(|span| span.start);
-        if let Some(begun) = self.known.begun_at_end(&said) {
+        if let Some(begun) = self.known.begun_at_end(&said, SHORTEST_KNOWN_BYTES) {
             spans.push(begun..said.len());
             open_from = Some(open_from.map_or(begun, |from| from.min(begun)));
         }
@@ -225,34 +162,6 @@ impl Redactor {
         self.known.find(text, &mut spans);
         merged(spans)
     }
-}
-
-/// Whether what stands here is no part of a longer word.
-fn stands_alone(text: &str, range: &Range<usize>) -> bool {
-    let before = text.get(..range.start).and_then(|text| text.chars().next_back());
-    let after = text.get(range.end..).and_then(|text| text.chars().next());
-    !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
-}
-
-fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    spans.sort_by_key(|span| span.start);
-    let mut merged: Vec<Range<usize>> = Vec::with_capacity(spans.len());
-    for span in spans {
-        match merged.last_mut() {
-            Some(last) if span.start < last.end => last.end = last.end.max(span.end),
-            _ => merged.push(span),
-        }
-    }
-    merged
-}
-
-/// The text with a mark in the place of each span; `None` if there is none.
-fn hide(text: &str, spans: &[Range<usize>]) -> Option<String> {
-    if spans.is_empty() {
-        return None;
-    }
-    let edits = spans.iter().map(|range| Edit { range: range.clone(), text: REDACTED.to_owned() });
-    Some(apply(text, edits.collect()).into_owned())
 }
 
 fn apply(text: &str, edits: Vec<Edit>) -> Cow<'_, str> {

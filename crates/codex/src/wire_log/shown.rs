@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::filing::stream_of;
-use super::redact::{Context, KnownSecrets, Redactor, Secrecy};
+use super::redact::{Context, Redactor, Secrecy};
+use crate::secrets::Secrets;
 
 /// What Codex says of its own accord, one line after another. It remembers what came in pieces.
 pub(crate) struct ShownLines(Redactor);
 
 impl ShownLines {
-    pub(crate) fn new(known: KnownSecrets) -> Self {
+    pub(crate) fn new(known: Secrets) -> Self {
         Self(Redactor::new(known))
     }
 
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn what_is_not_secret_stays_byte_for_byte() {
-        let mut lines = ShownLines::new(KnownSecrets::default());
+        let mut lines = ShownLines::new(Secrets::default());
         let line = delta("a \\u00fc\\n");
         assert_eq!(lines.show(line.as_bytes()).unwrap().get(), line);
         assert_eq!(lines.show(b"{\n\"a\":1}").unwrap().get(), "{ \"a\":1}");
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_hidden_also_when_it_comes_in_pieces() {
-        let known = KnownSecrets::default();
+        let known = Secrets::default();
         assert!(known.add("open sesame"));
         let mut lines = ShownLines::new(known);
         let mut show = |text: &str| lines.show(delta(text).as_bytes()).unwrap().get().to_owned();

@@ -12,8 +12,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::files::{FileError, Files};
 use super::filing::{Filing, Sorted, Thread};
-use super::redact::{Context, KnownSecrets, Redactor};
+use super::redact::{Context, Redactor};
 use super::tap::{Body, Input, Outcome, Side, WireLogFailure};
+use crate::secrets::Secrets;
 
 /// The format that this code writes; the reader refuses what is newer.
 pub(crate) const FORMAT: u64 = 1;
@@ -24,7 +25,7 @@ const MAX_BATCH: usize = 256;
 /// What the thread starts with.
 pub(crate) struct Writer {
     pub(crate) folder: PathBuf,
-    pub(crate) known: KnownSecrets,
+    pub(crate) known: Secrets,
     pub(crate) codex_version: Option<String>,
     pub(crate) max_file_bytes: u64,
     pub(crate) started: Instant,
@@ -36,7 +37,7 @@ struct Log {
     files: Files,
     filing: Filing,
     redactor: Redactor,
-    known: KnownSecrets,
+    known: Secrets,
     codex_version: Option<String>,
     max_file_bytes: u64,
     started: Instant,

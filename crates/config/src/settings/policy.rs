@@ -47,8 +47,8 @@ impl Host {
 
 section! {
     /// Rules that decide asks without a person, as many as you like, each below its own `[[policy]]`. Rules that are made
-    /// by answering `always` are in the database and not here. A rule names a `command`, a `host` or a `tool`, one of them,
-    /// and all else that it names must fit, too.
+    /// by answering `always` are in the database and not here. A rule names a `command`, a `host`, a `tool` or `files`, one
+    /// of them, and all else that it names must fit, too.
     PolicyRule = "policy", _at;
 
     /// What the rule decides. It has no default: every rule must say it.
@@ -61,6 +61,9 @@ section! {
     host: Option<Host> = None;
     /// A tool of an MCP server.
     tool: Option<Tool> = None;
+    /// Changes of files in this folder and below, all of them on the disk as well: a link does not lead out. What is run or
+    /// obeyed later (`.git`, `.codex`, `.agents`, `.ostler`) is left to a person.
+    files: Option<PathBuf> = None;
     /// The tasks that it holds for: `"everywhere"`, or those whose folder is the one named here or lies below it.
     scope: Scope = Scope::Everywhere;
     /// When it ends.
@@ -75,14 +78,16 @@ impl PolicyRule {
                 r#"has no decision; write decision = "allow" or decision = "deny""#.to_owned()
             );
         }
-        if !["command", "host", "tool"].into_iter().any(&is_given) {
-            return Err("fits everything; name a command, a host or a tool".to_owned());
+        const SUBJECTS: [&str; 4] = ["command", "host", "tool", "files"];
+        if !SUBJECTS.into_iter().any(&is_given) {
+            return Err("fits everything; name a command, a host, a tool or files".to_owned());
         }
-        let named = ["command", "host", "tool"].into_iter().filter(|key| is_given(key)).count();
+        let named = SUBJECTS.into_iter().filter(|key| is_given(key)).count();
         if named > 1 {
             // Taken apart it would allow more than both together.
             return Err(
-                "names more than one of command, host and tool; make a rule of each".to_owned()
+                "names more than one of command, host, tool and files; make a rule of each"
+                    .to_owned(),
             );
         }
         let scope = match &self.scope {
@@ -91,7 +96,9 @@ impl PolicyRule {
         };
         let leads_back =
             |path: &PathBuf| path.components().any(|part| part == Component::ParentDir);
-        if let Some(path) = self.cwd.iter().chain(scope).find(|path| leads_back(path)) {
+        if let Some(path) =
+            self.cwd.iter().chain(&self.files).chain(scope).find(|path| leads_back(path))
+        {
             let path = path.display();
             return Err(format!("has `..` in {path}; write the whole path of the folder"));
         }

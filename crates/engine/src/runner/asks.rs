@@ -28,17 +28,28 @@ pub(super) struct Delivery {
 
 impl Runner {
     /// Codex asks.
-    pub(super) fn asked(&mut self, agent: Option<Agent>, driver: AskId, content: Ask) {
+    ///
+    /// What is kept and shown of an ask has no secrets; `original` is the ask as it is, if that is not the same.
+    pub(super) fn asked(
+        &mut self,
+        agent: Option<Agent>,
+        driver: AskId,
+        content: Ask,
+        original: Option<Box<Ask>>,
+    ) {
         if !content.kind.is_for_people() {
             let update = Box::new(Update::AskOpened { ask: driver, content: Box::new(content) });
             return self.log.event(now(), Event::Thread { agent, update });
         }
-        let digest = content.digest();
+        let digest = original.as_deref().unwrap_or(&content).digest();
         let source = self.source(agent.as_ref(), &driver, &content);
         match self.desk.find(&source, &digest) {
-            Some(ask) => self.ask_returned(ask, driver, source),
+            Some(ask) => {
+                self.desk.note_original(&ask, original);
+                self.ask_returned(ask, driver, source);
+            }
             None => {
-                let new = Unverified { agent, source, content, digest };
+                let new = Unverified { agent, source, content, original, digest };
                 match self.may_be_own_tool(&new.content) {
                     // Nobody is told of it before it is known whether anybody is needed: who looks might answer first.
                     true => {
@@ -87,6 +98,7 @@ impl Runner {
     /// With the program of ours that asks, if it is known to be ours.
     pub(super) fn new_ask(&mut self, driver: AskId, new: Unverified, own: Option<String>) {
         let ask = self.open_ask(new.agent, Some(new.source), new.content, new.digest);
+        self.desk.note_original(&ask, new.original);
         self.desk.live.insert(ask.clone(), driver);
         self.consider(&ask, own);
     }
@@ -231,6 +243,7 @@ impl Runner {
         self.desk.live.remove(ask);
         self.desk.delivered.remove(ask);
         self.desk.escalated.remove(ask);
+        self.desk.originals.remove(ask);
         let Some(mut record) = self.desk.records.remove(ask) else { return };
         self.settle_answer(ask, self.unproven(ask));
         record.state = AskState::Closed;

@@ -2,7 +2,7 @@
 
 use ostler_model::task::machine::Signal;
 use ostler_model::task::{AskRecord, AskState, DecidedBy, DecisionRecord, Unattended};
-use ostler_model::{AskId, Decision, Event};
+use ostler_model::{AskId, AskKind, Decision, Event};
 use ostler_store::Write;
 
 use super::asks::Delivery;
@@ -10,6 +10,7 @@ use super::desk::asked_of;
 use super::perform::Todo;
 use super::{Runner, Work};
 use crate::approver::Asker;
+use crate::places::on_disk;
 use crate::shared::now;
 use crate::verdict::{by_rule, takes};
 
@@ -50,7 +51,11 @@ impl Runner {
 
     fn decided_by_rule(&self, record: &AskRecord) -> Option<DecisionRecord> {
         let cwd = &self.machine.task().settings.cwd;
-        by_rule(&self.shared.rules(), record, cwd)
+        let mut record = self.desk.whole(record);
+        if let AskKind::FileChange(change) = &mut record.content.kind {
+            on_disk(change, cwd);
+        }
+        by_rule(&self.shared.rules(), &record, cwd)
     }
 
     fn declined_unwatched(&self, record: &AskRecord) -> Option<DecisionRecord> {

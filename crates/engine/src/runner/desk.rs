@@ -35,6 +35,8 @@ pub(super) struct Desk {
     pub(super) escalated: HashMap<AskId, i64>,
     /// By the driver's name: those that may need nobody. They are asks when that is known.
     pub(super) unverified: HashMap<AskId, Unverified>,
+    /// Those that hold a secret, as Codex put them: rules must judge all of it. Never written down.
+    pub(super) originals: HashMap<AskId, Ask>,
 }
 
 /// What a server asks that has the name of ours.
@@ -43,6 +45,7 @@ pub(super) struct Unverified {
     pub(super) agent: Option<Agent>,
     pub(super) source: AskSource,
     pub(super) content: Ask,
+    pub(super) original: Option<Box<Ask>>,
     pub(super) digest: String,
 }
 
@@ -101,6 +104,21 @@ impl Desk {
 
     pub(super) fn get(&self, ask: &AskId) -> Option<&AskRecord> {
         self.records.get(ask)
+    }
+
+    pub(super) fn note_original(&mut self, ask: &AskId, original: Option<Box<Ask>>) {
+        if let Some(original) = original {
+            self.originals.insert(ask.clone(), *original);
+        }
+    }
+
+    /// What is asked, with its secrets.
+    pub(super) fn whole(&self, record: &AskRecord) -> AskRecord {
+        let mut whole = record.clone();
+        if let Some(original) = self.originals.get(&record.id) {
+            whole.content.kind = original.kind.clone();
+        }
+        whole
     }
 
     pub(super) fn live(&self, ask: &AskId) -> Option<&AskId> {

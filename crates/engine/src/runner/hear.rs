@@ -38,7 +38,9 @@ impl Runner {
                 let begins = self.log.grown(&partial);
                 self.tell_grown(begins, partial);
             }
-            Told::Update(Update::AskOpened { ask, content }) => self.asked(agent, ask, *content),
+            Told::Update(Update::AskOpened { ask, content }) => {
+                self.asked(agent, ask, *content, told.asked);
+            }
             Told::Update(Update::AskClosed { ask, how }) => self.ask_closed(agent, ask, how),
             Told::Update(Update::AutoReview { turn, review }) => {
                 self.log.event(now(), Event::AutoReview { agent, turn, review });

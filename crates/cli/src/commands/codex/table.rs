@@ -1,13 +1,11 @@
 //! A small table: columns as wide as their widest cell, the last one cut to what the terminal leaves.
 
+use crate::chat::markdown::columns;
+
 /// Lines of aligned columns. Without a width nothing is cut.
 pub(super) fn lay_out(rows: &[[String; 5]], width: Option<usize>) -> Vec<String> {
     let widest = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or(0)
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..4).map(widest).collect();
     rows.iter()
@@ -15,9 +13,11 @@ pub(super) fn lay_out(rows: &[[String; 5]], width: Option<usize>) -> Vec<String>
             let [cells @ .., last] = row;
             let mut line = String::new();
             for (cell, width) in cells.iter().zip(&widths) {
-                line.push_str(&format!("{cell:<width$}  "));
+                let gap = " ".repeat(width.saturating_sub(columns(cell)) + 2);
+                line.push_str(cell);
+                line.push_str(&gap);
             }
-            let left = width.map(|width| width.saturating_sub(line.chars().count()));
+            let left = width.map(|width| width.saturating_sub(columns(&line)));
             line.push_str(&left.map_or_else(|| last.clone(), |left| keep_end(last, left)));
             line.trim_end().to_owned()
         })

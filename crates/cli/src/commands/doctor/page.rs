@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::check::{Check, Fix, Report, State};
+use crate::chat::markdown::columns;
 use crate::terminal::{self, safe};
 
 /// A mark, a space, the longest name, two spaces.
@@ -104,15 +105,15 @@ fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
-        let taken = line.chars().count();
-        if taken > 0 && taken + 1 + word.chars().count() > room {
+        let taken = columns(&line);
+        if taken > 0 && taken + 1 + columns(word) > room {
             lines.push(std::mem::take(&mut line));
         }
         if !line.is_empty() {
             line.push(' ');
         }
         for character in word.chars() {
-            if line.chars().count() == room {
+            if columns(&line) + columns(character.encode_utf8(&mut [0; 4])) > room {
                 lines.push(std::mem::take(&mut line));
             }
             line.push(character);

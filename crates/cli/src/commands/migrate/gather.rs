@@ -54,15 +54,22 @@ pub(super) struct Found {
     variables: Vec<Variable>,
 }
 
-/// Reads the files that are named, or else those of the last time, and those of the settings.
-pub(super) fn gather(bench: &Bench, named: &[PathBuf]) -> Result<Gathered, Failure> {
+/// Which files servers are taken from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) from: &'a [PathBuf],
+    /// And no files of earlier runs.
+    pub(crate) only: bool,
+}
+
+/// Reads the files of the settings, those of earlier runs, and those that are named.
+pub(super) fn gather(bench: &Bench, wanted: Wanted<'_>) -> Result<Gathered, Failure> {
+    let named = wanted.from;
     let mut from: Vec<PathBuf> = bench.config.config().migrate.from.clone();
-    let given = match named.is_empty() {
-        true => overlay::load(&bench.places)?.unwrap_or_default().from,
-        false => named.to_vec(),
-    };
-    for file in given {
-        let file = std::path::absolute(&file).unwrap_or(file);
+    let earlier = overlay::load(&bench.places)?.unwrap_or_default().from;
+    let kept = earlier.iter().filter(|_| !wanted.only);
+    for file in kept.chain(named) {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
         if !from.contains(&file) {
             from.push(file);
         }
@@ -75,6 +82,10 @@ pub(super) fn gather(bench: &Bench, named: &[PathBuf]) -> Result<Gathered, Failu
         notes: Vec::new(),
         errors: Vec::new(),
     };
+    for file in earlier.iter().filter(|file| !from.contains(*file)) {
+        let file = file.display();
+        gathered.notes.push(format!("the servers of {file} are not taken any more"));
+    }
     let mut sources = Vec::new();
     for file in &from {
         let is_named =

@@ -1,14 +1,14 @@
 //! The way that leaves Codex's file alone: what was migrated is given to Codex with each thread.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ostler_codex::binary::resolve;
 use ostler_config::migrate::{Overlay, take_out};
 use toml::Table;
 
 use super::config_file::ConfigToml;
-use super::gather::gather;
+use super::gather::{Wanted, gather};
 use super::report::{Mode, Report, ServerState};
 use super::{plugins, trial};
 use crate::bench::Bench;
@@ -18,10 +18,10 @@ use crate::overlay;
 pub(crate) async fn run(
     bench: &Bench,
     home: &Path,
-    from: &[PathBuf],
+    wanted: Wanted<'_>,
     dry_run: bool,
 ) -> Result<Report, Failure> {
-    let gathered = gather(bench, from)?;
+    let gathered = gather(bench, wanted)?;
     let mut report = Report::new(Mode::Overlay, dry_run, home.join("config.toml"));
     let text = match ConfigToml::look(home) {
         Ok(file) => {

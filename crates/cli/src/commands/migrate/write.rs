@@ -10,7 +10,7 @@ use ostler_config::migrate::{
 use toml::{Table, Value};
 
 use super::config_file::ConfigToml;
-use super::gather::gather;
+use super::gather::{Wanted, gather};
 use super::ledger::{self, Page};
 use super::report::{Mode, Report, ServerState};
 use super::trial::Told;
@@ -19,7 +19,7 @@ use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 use crate::overlay;
 
-/// What Codex may do where nobody says otherwise: write in the folder it works in.
+/// What earlier versions wrote unasked: Codex may write in the folder it works in.
 const USUAL_PROFILE: &str = ":workspace";
 
 /// What somebody says who wants none to be written.
@@ -30,7 +30,7 @@ pub(super) async fn run(
     home: &Path,
     arguments: &MigrateArguments,
 ) -> Result<Report, Failure> {
-    let gathered = gather(bench, &arguments.from)?;
+    let gathered = gather(bench, Wanted { from: &arguments.from, only: arguments.only })?;
     let codex = bench.find().await?.path;
     // Held until the new text is there: others wait, and then read what we wrote.
     let file = match arguments.dry_run {
@@ -96,8 +96,8 @@ pub(super) async fn run(
     Ok(report)
 }
 
-/// The permission profile that is to be written: the one that is asked for, or that was before. Nobody who has set the sandbox
-/// themselves gets another one unasked: in Codex a profile wins over that.
+/// The permission profile that is to be written: the one that is asked for, or that an earlier run has written. Nobody gets one
+/// unasked: in Codex a profile wins over all that the user says of the sandbox, also on the command line.
 fn profile(asked: Option<&str>, stood: &Standing, report: &mut Report) -> Option<String> {
     if let Some(asked) = asked {
         let wanted = Some(asked.to_owned()).filter(|name| name != NO_PROFILE);
@@ -117,8 +117,7 @@ fn profile(asked: Option<&str>, stood: &Standing, report: &mut Report) -> Option
         ));
         return None;
     }
-    let usual = || (!stood.has_block).then(|| USUAL_PROFILE.to_owned());
-    kept.or_else(usual)
+    kept
 }
 
 /// The entry for it, if this Codex knows it.

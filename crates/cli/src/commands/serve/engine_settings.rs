@@ -231,25 +231,32 @@ fn rules(policy: &[config::PolicyRule]) -> Result<Vec<Rule>, Failure> {
 
 fn rule(name: &str, written: &config::PolicyRule) -> Result<Rule, String> {
     let told = |error: RuleError| error.to_string();
-    let matcher = match (&written.command, &written.host, &written.tool) {
-        (Some(words), None, None) => {
+    let folder =
+        |path: &std::path::Path| Folder::try_from(path.display().to_string()).map_err(told);
+    let matcher = match (&written.command, &written.host, &written.tool, &written.files) {
+        (Some(words), None, None, None) => {
             Matcher::CommandPrefix(Words::try_from(words.clone()).map_err(told)?)
         }
-        (None, Some(host), None) => {
+        (None, Some(host), None, None) => {
             Matcher::Host(HostPattern::try_from(host.as_str().to_owned()).map_err(told)?)
         }
-        (None, None, Some(tool)) => {
+        (None, None, Some(tool), None) => {
             Matcher::Tool { server: tool.server.clone(), tool: tool.name.clone() }
         }
+        (None, None, None, Some(files)) => {
+            // Paths of changes are followed before a rule judges them, so its own folder is, too.
+            let followed = std::fs::canonicalize(files);
+            Matcher::FilesBelow(folder(followed.as_deref().unwrap_or(files))?)
+        }
         // Taken apart it would allow more than both together.
-        _ => return Err("it must name one of command, host and tool, and no two".to_owned()),
+        _ => {
+            return Err("it must name one of command, host, tool and files, and no two".to_owned());
+        }
     };
     let effect = match written.decision {
         config::Verdict::Allow => Effect::Allow,
         config::Verdict::Deny => Effect::Deny,
     };
-    let folder =
-        |path: &std::path::Path| Folder::try_from(path.display().to_string()).map_err(told);
     let cwd = written.cwd.as_deref().map(folder).transpose()?;
     let scope = match &written.scope {
         config::Scope::Everywhere => Scope::Everywhere,

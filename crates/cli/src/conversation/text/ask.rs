@@ -6,6 +6,7 @@ use super::super::diff;
 use super::super::shown::AskShown;
 use super::Writer;
 use super::style::{BOLD, DIM, YELLOW};
+use crate::chat::markdown::columns;
 use crate::terminal::safe;
 
 /// Lines of a command or of another text that are shown before the person asks for the rest. With the diff below it,
@@ -57,7 +58,7 @@ pub(crate) fn is_cut(ask: &AskShown) -> bool {
 
 fn field(out: &mut String, name: &str, text: &str, extent: Extent) -> std::fmt::Result {
     let name = safe(name);
-    let width = 5_usize.max(name.chars().count());
+    let width = 5_usize.max(columns(&name));
     let count = text.lines().count();
     for (number, line) in text.lines().enumerate() {
         if extent == Extent::Cut && number == LINES {

@@ -8,6 +8,7 @@ fn calls() {
     let exec = format!("codex_exec_i_{MARK}");
     let ls = r#"{"command": "ls", "cwd": "/w"}"#;
     let failed = |exit_code| Command { outcome: Outcome::Failed, exit_code, ..Command::default() };
+    let killed = |code| Command { output: "half".into(), ..failed(Some(code)) };
     let with = |outcome| Command { outcome, ..Command::default() };
     let mcp = || tool(ToolPlace::Mcp { server: "s".to_owned() });
     let mcp_id = format!("codex_mcp__s__t_i_{MARK}");
@@ -68,6 +69,22 @@ fn calls() {
                 command("i", Command { output: "half".into(), ..with(Outcome::Running) }).0,
                 ItemEnd::Interrupted,
             ),
+            &exec,
+            "exec_command",
+            ls,
+            "[interrupted]\nhalf".into(),
+        ),
+        (
+            "command killed by a signal",
+            command("i", killed(137)),
+            &exec,
+            "exec_command",
+            ls,
+            "[interrupted]\nhalf".into(),
+        ),
+        (
+            "command killed by codex",
+            command("i", killed(-1)),
             &exec,
             "exec_command",
             ls,

@@ -11,7 +11,7 @@ use super::*;
 const PLAIN: Context<'static> = Context { result: Secrecy::Open, stream: None };
 
 fn redactor(known: &[&str]) -> Redactor {
-    let secrets = KnownSecrets::default();
+    let secrets = Secrets::default();
     for value in known {
         assert!(secrets.add(value));
     }

@@ -8,6 +8,7 @@ use ostler_codex::bare_client::Client;
 use ostler_codex::keeper::environment::EnvironmentRule;
 use ostler_codex::keeper::{self, Condition, Found, StartKeeper};
 use ostler_codex::peer::PeerSettings;
+use ostler_codex::secrets::Secrets;
 use ostler_scripted_model::{ProviderLimits, Script, ScriptedModel};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, sleep};
@@ -88,7 +89,7 @@ impl World {
     }
 
     async fn start(&mut self) -> Result<Found, String> {
-        let mut kept = Kept::new(self.start.clone(), PeerSettings::default());
+        let mut kept = Kept::new(self.start.clone(), PeerSettings::default(), Secrets::default());
         let started = kept.start().await;
         self.kept.push(kept);
         started.map_err(|failure| failure.message)?;
