@@ -9,7 +9,6 @@ use ostler_model::TaskState;
 use ostler_model::auto_review::AutoVerdict;
 use ostler_model::task::{AskClosed, AskRecord, Intent, IntentState};
 use ostler_server::api::{Receipts, Reviewed, Why};
-use serde_json::json;
 
 use super::notify;
 use crate::conversation;

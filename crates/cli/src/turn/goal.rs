@@ -58,6 +58,7 @@ mod tests {
             usage: Usage::default(),
             plan: None,
             diff: None,
+            unseen_changes: false,
             compacted: false,
             retries: 0,
             retire: false,

@@ -6,13 +6,14 @@ use ostler_model::ask::{
     Ask, AskKind, CommandAsk, ElicitationAsk, ElicitationWant, FileChangeAsk, FileDiff,
     PermissionsAsk, Question, ToolCallAsk, UserInputAsk,
 };
+use ostler_model::auto_review::AutoReview;
 use ostler_model::item::{
     AgentMessage, Command, FileChange, Outcome, Reasoning, SubAgent, ToolCall, UserMessage,
 };
 use ostler_model::plan::Plan;
 use ostler_model::thread::{AskEnd, Finding, Update};
 use ostler_model::turn::{TurnEnd, TurnResult};
-use ostler_model::{Failure, Item, ItemBody};
+use ostler_model::{Failure, Goal, Item, ItemBody};
 
 use crate::thread::Notice;
 
@@ -60,7 +61,21 @@ pub(super) fn update_texts(update: &mut Update, texts: Texts, look: Look<'_>) {
         }
         Update::Disconnected { reason } => look(reason),
         Update::TurnEnded { result } => result_texts(result, look),
+        Update::Goal { goal } => goal.iter_mut().for_each(|goal| goal_texts(goal, look)),
+        Update::AutoReview { review, .. } => auto_review_texts(review, look),
     }
+}
+
+fn goal_texts(goal: &mut Goal, look: Look<'_>) {
+    let Goal { objective, status: _, token_budget: _, tokens_used: _, seconds_used: _, rounds: _ } =
+        goal;
+    look(objective);
+}
+
+fn auto_review_texts(review: &mut AutoReview, look: Look<'_>) {
+    let AutoReview { id: _, item: _, verdict: _, action, rationale, risk: _ } = review;
+    look(action);
+    maybe(rationale, look);
 }
 
 fn result_texts(result: &mut TurnResult, look: Look<'_>) {

@@ -68,7 +68,8 @@ fn key() -> StartKey {
 async fn fill(store: &Store) {
     let key = Some(key());
     let logged = |at, event| Write::Event { task: id("t1"), at, event: Box::new(event) };
-    let agent = || Some(Agent { thread: "thread-2".into(), name: Some("scout".to_owned()) });
+    let agent =
+        || Some(Agent { thread: "thread-2".into(), name: Some("scout".to_owned()), role: None });
     let message = AgentMessage { text: "hi".to_owned(), phase: MessagePhase::FinalAnswer };
     let item = Item { id: "item-1".into(), body: ItemBody::AgentMessage(message) };
     let command = Command {

@@ -84,7 +84,7 @@ async fn changes_of_state_are_found_among_all_else() {
 }
 
 fn partial(item: &str, kind: DeltaKind, text: &str) -> Partial {
-    let scout = || Agent { thread: "thread-2".into(), name: Some("scout".to_owned()) };
+    let scout = || Agent { thread: "thread-2".into(), name: Some("scout".to_owned()), role: None };
     let agent = (kind == DeltaKind::Reasoning).then(scout);
     Partial { agent, turn: "turn-1".into(), item: item.into(), kind, text: text.to_owned() }
 }
@@ -137,7 +137,7 @@ async fn the_end_of_an_item_is_told_as_it_was() {
         Event::Thread { agent, update: Box::new(update) }
     };
     let (own, how) = (ended(None, "one", ItemEnd::Interrupted), ItemEnd::Interrupted);
-    let agent = Some(Agent { thread: "thread-2".into(), name: None });
+    let agent = Some(Agent { thread: "thread-2".into(), name: None, role: None });
     let of_agent = ended(agent, "two", ItemEnd::Reported);
     let row = Box::new(item("one"));
     let log =
