@@ -39,7 +39,7 @@ fn misfit(document: &Value, schema: &Value, value: &Value, place: &str) -> Optio
         return Some(format!("{place}: {value} is {kind}, not {}", schema["type"]));
     }
     for name in schema["required"].as_array().into_iter().flatten() {
-        if value.get(name.as_str().unwrap()).is_none() {
+        if value.is_object() && value.get(name.as_str().unwrap()).is_none() {
             return Some(format!("{place}: {name} is missing"));
         }
     }

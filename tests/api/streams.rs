@@ -239,12 +239,11 @@ fn text_that_grows_is_whole_for_everybody_who_comes_in_between() {
 
 /// Whether what a viewer was told of a message, piece by piece or as a snapshot, was the whole message when it ended.
 pub(crate) fn saw_the_text_grow_whole(lines: &[Value]) -> bool {
-    let (mut text, mut is_whole, mut was_behind) = (String::new(), false, false);
+    let (mut text, mut is_whole) = (String::new(), false);
     for line in lines {
         let item = &line["event"]["update"]["item"]["body"];
         match line["line"].as_str().unwrap() {
-            tag @ ("now" | "partials") => {
-                was_behind = tag == "partials";
+            "now" | "partials" => {
                 let partials = line["partials"].as_array().unwrap();
                 let messages = partials.iter().filter(|partial| partial["kind"] == "message");
                 text = messages.map(|partial| partial["text"].as_str().unwrap()).collect();
@@ -253,10 +252,8 @@ pub(crate) fn saw_the_text_grow_whole(lines: &[Value]) -> bool {
             _ if line["event"]["update"]["update"] == "item_ended"
                 && item["kind"] == "agent_message" =>
             {
-                // Whoever was behind reads the log from where it was, and the end may be in it before all pieces were told: the end has the
-                // text. What it was told until then has no hole.
-                let whole = item["text"].as_str().unwrap();
-                is_whole = text == whole || was_behind && whole.starts_with(&text);
+                // The end is told before pieces that were written with it, and has the text. What was told until then has no hole.
+                is_whole = item["text"].as_str().unwrap().starts_with(&text);
             }
             _ => {}
         }
