@@ -4,8 +4,8 @@ use ostler_model::item::Command;
 
 use super::exec;
 
-/// How such a text begins. 0.130 to 0.166 write the tags; the heading is how instructions of a project come.
-const BEGINNINGS: [&str; 17] = [
+/// How such a text begins. 0.130 to 0.169 write the tags; the heading is how instructions of a project come.
+const BEGINNINGS: [&str; 18] = [
     "<environment_context>",
     "<user_instructions>",
     "<permissions instructions>",
@@ -19,6 +19,7 @@ const BEGINNINGS: [&str; 17] = [
     "<model_switch>",
     "<hook_prompt",
     "<goal_context>",
+    "<codex_internal_context",
     "<plugins_instructions>",
     "<apps_instructions>",
     "<INSTRUCTIONS>",
@@ -54,6 +55,7 @@ mod tests {
     #[test]
     fn what_codex_says_in_a_persons_name_is_told_from_what_they_said() {
         assert!(is_injected("<environment_context>\n  <cwd>/w</cwd>"));
+        assert!(is_injected("<codex_internal_context source=\"goal\">\nContinue"));
         assert!(is_injected("\n<turn_aborted>\nx\n</turn_aborted>"));
         assert!(!is_injected("look at <environment_context>"));
         assert!(!is_injected("<b>bold</b>"));

@@ -58,6 +58,8 @@ pub struct Machine {
     goal_changes: VecDeque<(IntentId, GoalChange)>,
     /// Changes of the goal that were handed over and not answered.
     changing: Vec<IntentId>,
+    /// The goal is being resumed; whether it is open again is not known yet.
+    resuming: bool,
     /// The goal was open when the turn at hand ran, whatever became of it in the turn.
     goal_ran: bool,
     /// Since when Codex is to start the next turn of its goal, in unix milliseconds.
@@ -95,6 +97,7 @@ impl Machine {
             asks: BTreeMap::new(),
             goal_changes: VecDeque::new(),
             changing: Vec::new(),
+            resuming: false,
             goal_ran: task_has_open_goal,
             awaits_since: None,
             is_cut: false,

@@ -142,9 +142,16 @@ fn a_goal_stands_still_with_its_task_and_goes_on_with_it() {
     rig.machine.owe(rig.now, "o".into());
     rig.placed();
 
-    let began = begin_by_itself(&mut rig, "t2");
+    let began = rig.begin("t2", "o");
 
     assert!(began.contains(&change(GoalChange::Resume)), "{began:?}");
+    // The turn may be faster than the answer.
+    assert_eq!(moves(&rig.end("t2", TurnEnd::Completed)), []);
+    let active = Ok(goal(GoalStatus::Active));
+    assert_eq!(rig.step(Signal::GoalChanged { intent: None, outcome: active }), []);
+    begin_by_itself(&mut rig, "t3");
+    rig.tell(told(GoalStatus::Complete));
+    assert_eq!(moves(&rig.end("t3", TurnEnd::Completed)), [TaskState::Completed]);
 }
 
 #[test]

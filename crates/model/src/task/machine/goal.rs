@@ -34,7 +34,10 @@ impl Machine {
 
     /// Whether anything is left to be done that somebody wants.
     pub(super) fn has_work(&self) -> bool {
-        !self.queue.is_empty() || !self.goal_changes.is_empty() || !self.changing.is_empty()
+        !self.queue.is_empty()
+            || !self.goal_changes.is_empty()
+            || !self.changing.is_empty()
+            || self.resuming
     }
 
     pub(super) fn note_goal(&mut self, goal: Option<Goal>) {
@@ -54,6 +57,7 @@ impl Machine {
         self.goal_ran = self.has_open_goal();
         if std::mem::take(&mut self.task.tally.goal_held) {
             let change = GoalChange::Resume;
+            self.resuming = true;
             out.push(Effect::ChangeGoal { intent: None, change });
         }
         self.flush_goal_changes(out);
@@ -134,6 +138,7 @@ impl Machine {
         if let Ok(goal) = outcome {
             self.note_goal(goal);
         }
+        self.resuming &= intent.is_some();
         if let Some(intent) = intent {
             self.changing.retain(|known| *known != intent);
             let to = match &failure {
