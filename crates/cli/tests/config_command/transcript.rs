@@ -189,6 +189,7 @@ fn each_value_is_shown_with_its_origin() {
     # path is not set
     # version is not set
     home = "/codex"       # from CODEX_HOME
+    homes = []            # default
     --- stderr
     --- exit 0
     "#);
