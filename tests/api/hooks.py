@@ -20,7 +20,12 @@ def whole(value):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    if not isinstance(case.body, dict) or not case.meta.generation.mode.is_positive:
+    if not case.meta.generation.mode.is_positive:
+        return
+    # One turn, or the first or last ones.
+    if case.operation.label == "GET /v1/tasks/{task}/diff" and case.query and "turn" in case.query:
+        case.query.pop("turns", None)
+    if not isinstance(case.body, dict):
         return
     body = case.body = whole(case.body)
     # Two keys that differ name two requests, and are refused.
@@ -35,6 +40,11 @@ def before_call(context, case, kwargs):
             body["sandbox"] = "workspace-write"
         if body.get("approval") == "never":
             body["approval"] = "on-request"
+    # A fork of the thread stays in its folder; a fork from the log has all turns.
+    if case.operation.label == "POST /v1/tasks/{task}/fork":
+        body.pop("turn" if body.get("from_log") else "cwd", None)
+        if body.get("cwd") is not None:
+            body["cwd"] = os.environ["WORK"]
     # A JSON schema in a string is text to whoever makes requests up.
     if isinstance(body.get("input"), dict):
         body["input"].pop("output_schema", None)
