@@ -74,6 +74,8 @@ async fn a_turn_that_waits_for_an_answer_is_taken_up_where_it_was(
     ];
     // Up to 0.142.5 a command is told as ended after the message that speaks of it.
     let sorted = |mut names: Vec<String>| {
+        // From 0.142.5 on Codex says after each resume that there is no goal.
+        names.retain(|name| name != "goal");
         names.sort();
         names
     };
