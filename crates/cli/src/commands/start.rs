@@ -15,6 +15,7 @@ use crate::bench::Bench;
 use crate::daemon::ReachArguments;
 use crate::failure::Failure;
 use crate::folder_trust;
+use crate::places::Places;
 use crate::running::block_on;
 use crate::tasks::{Desk, fresh_key, words};
 use crate::terminal::{Output, tell};
@@ -46,10 +47,11 @@ pub(crate) fn run(arguments: &StartArguments, output: Output) -> Result<ExitCode
         let request = arguments.task.request(output).await?;
         let key = arguments.key.clone().or_else(|| Some(fresh_key()));
         let request = StartRequest { key, ..request };
-        let bench = Bench::lay_out(output)?;
         let named = request.codex_home.as_ref().map(PathBuf::from);
-        let home = named.or_else(|| bench.usual_codex_home());
-        folder_trust::look(&bench.places, home.as_deref(), Path::new(&request.cwd), output)?;
+        // The daemon goes on with its settings where the config file has become unreadable, and so does a start.
+        let usual = || Bench::lay_out(output).ok().and_then(|bench| bench.usual_codex_home());
+        let home = named.or_else(usual);
+        folder_trust::look(&Places::find()?, home.as_deref(), Path::new(&request.cwd), output)?;
         let mut desk = Desk::open(output, &arguments.reach).await?;
         desk.post_keyed("/v1/tasks", &request).await
     })?;

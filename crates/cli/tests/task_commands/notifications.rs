@@ -212,7 +212,7 @@ fn an_agent_names_targets_of_the_configuration_and_no_address() {
     let task = done(&world, &["--sandbox", "danger-full-access", "--approval", "never"]);
     let code = read_until_there(&world, "code", 2);
     let said = fs::read_to_string(world.path("inn/said")).unwrap();
-    assert!(said.contains("an agent may not name an address that is told"), "{said}");
+    assert!(said.contains("an agent may not have what a task says sent to"), "{said}");
     assert!(said.contains("an agent may not do this"), "{said}");
     assert!(code.lines().all(|code| code != "0"), "{code}");
     let list = world.json(&["ls", "--all"]);

@@ -126,7 +126,8 @@ export interface TaskQuery {
 }
 
 export const tasks = (wanted: TaskQuery) => get<TaskList>(`/v1/tasks${query({ ...wanted })}`);
-export const start = (wanted: StartRequest) => post<{ task: Task; known: boolean }>('/v1/tasks', wanted, { deadlineMs: LONG_DEADLINE_MS });
+export const start = (wanted: StartRequest, key: string) =>
+  post<{ task: Task; known: boolean }>('/v1/tasks', { ...wanted, key }, { key, deadlineMs: LONG_DEADLINE_MS });
 export const send = (id: Id, input: Input, if_busy: IfBusy, key: string) => post<{ unchecked?: string }>(`${task(id)}/send`, { input, if_busy }, { key });
 export const changeGoal = (id: Id, change: GoalChange, key: string) => post(`${task(id)}/goal`, change, { key });
 export const interrupt = (id: Id, key: string) => post(`${task(id)}/interrupt`, {}, { key });

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 /// The structured content of a call of this tool that succeeds.
 pub(super) fn of(tool: &str) -> Option<Map<String, Value>> {
     let schema = match tool {
-        "codex_start" | "codex_status" | "codex_send" | "codex_steer" | "codex_interrupt" => task(),
+        "codex_start" | "codex_status" | "codex_send" | "codex_steer" | "codex_interrupt"
+        | "codex_goal" => task(),
         "codex_list" => object(&json!({ "tasks": many(&task()), "counts": any() }), &["tasks"]),
         "codex_wait" => {
             let note = json!({ "type": ["string", "null"] });

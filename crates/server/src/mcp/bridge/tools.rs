@@ -217,7 +217,7 @@ fn rows() -> Vec<Row> {
                 "key": key(),
             }),
             required: &["task_id", "change"],
-            hints: PUSHES,
+            hints: STARTS,
             work: with!(goal, ChangeGoal),
         },
         Row {
