@@ -58,6 +58,7 @@ fn every_route_needs_what_it_should() {
         ("POST", "/v1/tasks/{task}/files", Operate),
         ("GET", "/v1/tasks/{task}/files/{*path}", Read),
         ("POST", "/v1/tasks/{task}/fork", Operate),
+        ("POST", "/v1/tasks/{task}/goal", Operate),
         ("POST", "/v1/tasks/{task}/interrupt", Operate),
         ("GET", "/v1/tasks/{task}/items", Read),
         ("GET", "/v1/tasks/{task}/messages", Read),

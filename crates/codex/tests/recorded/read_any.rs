@@ -6,6 +6,7 @@ use ostler_codex::protocol::request::account::{
 use ostler_codex::protocol::request::command::{
     BackgroundTerminalsClean, CommandExec, ServerDiagnostics, ThreadShellCommand,
 };
+use ostler_codex::protocol::request::goal::{ThreadGoalClear, ThreadGoalGet, ThreadGoalSet};
 use ostler_codex::protocol::request::initialize::Initialize;
 use ostler_codex::protocol::request::mcp::McpServerStatusList;
 use ostler_codex::protocol::request::thread::{
@@ -43,6 +44,9 @@ pub(crate) fn read_any(method: &str, result: &RawValue) -> Result<String, serde_
         "thread/inject_items" => shown::<ThreadInjectItems>(result),
         "thread/backgroundTerminals/clean" => shown::<BackgroundTerminalsClean>(result),
         "thread/shellCommand" => shown::<ThreadShellCommand>(result),
+        "thread/goal/set" => shown::<ThreadGoalSet>(result),
+        "thread/goal/get" => shown::<ThreadGoalGet>(result),
+        "thread/goal/clear" => shown::<ThreadGoalClear>(result),
         "turn/start" => shown::<TurnStart>(result),
         "turn/steer" => shown::<TurnSteer>(result),
         "turn/interrupt" => shown::<TurnInterrupt>(result),

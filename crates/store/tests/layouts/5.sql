@@ -1,5 +1,5 @@
 PRAGMA application_id = 1332966508;
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 CREATE TABLE store (
     only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
     -- Who opened the database last holds it: a commit under an older epoch is refused.
@@ -256,3 +256,4 @@ CREATE TRIGGER audit_counts_what_goes AFTER DELETE ON audit
 BEGIN
     UPDATE audit_counts SET kept = kept - 1 WHERE kind = old.kind;
 END;
+CREATE INDEX events_of_reviews ON events (task, seq) WHERE name = 'auto_review';
