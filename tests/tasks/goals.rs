@@ -296,45 +296,6 @@ async fn a_goal_is_set_paused_resumed_and_cleared_by_people(
     shop.close().await.unwrap();
 }
 
-/// The budget of the task holds for the turns that Codex starts by itself.
-#[rstest]
-#[tokio::test]
-async fn a_goal_stops_at_the_edge_of_the_budget_and_goes_on_with_the_task(
-    #[values("0.142.5", "0.169.0")] version: &str,
-) {
-    let ending = vec![text("On it."), ends_the_goal("complete"), text("Won.")];
-    let stage = stage_of(
-        version,
-        vec![(AFTER_PAUSE, ending), (PROMPT, vec![sets_a_goal(), text("One."), hangs()])],
-    );
-    let shop = Workshop::open(&stage).await.unwrap();
-    let one_turn = |settings: &mut TaskSettings| {
-        settings.budget = Budget { turns: Some(1), ..Budget::default() };
-    };
-    let task = shop.start_with(&stage, PROMPT, one_turn).await.unwrap();
-    let parked = shop.until(&task, TaskState::Parked).await.unwrap();
-    assert!(matches!(parked.cause, Cause::BudgetUsed { .. }), "{:?}", parked.cause);
-    assert_eq!(status(&parked), Some(GoalStatus::Paused));
-
-    let ask = shop.ask(&task).await.unwrap();
-    shop.answer(&ask, Decision::Once).await.unwrap();
-    // Each yes is good for as many turns as the task was given.
-    loop {
-        let now = shop
-            .until_that(&task, |task| task.state.is_over() || task.state == TaskState::Parked)
-            .await
-            .unwrap();
-        if now.state.is_over() {
-            assert_eq!((now.state, answer_of(&now)), (TaskState::Completed, Some("Won.")));
-            break;
-        }
-        if let Ok(ask) = shop.ask(&task).await {
-            drop(shop.answer(&ask, Decision::Once).await);
-        }
-    }
-    shop.close().await.unwrap();
-}
-
 #[tokio::test]
 async fn a_change_that_codex_refuses_is_told_and_the_task_stands_as_before() {
     let stage = stage_of("0.130.0", vec![(PROMPT, vec![text("One.")])]);
