@@ -1,19 +1,14 @@
 //! A goal of Codex's own: the model sets it, Codex starts turn after turn by itself, and the task spans them all.
 
-use ostler_model::task::{Budget, Cause, IntentState, NotDone, Receipt};
+use ostler_model::task::{IntentState, NotDone, Receipt};
 use ostler_model::thread::{IfBusy, Update};
-use ostler_model::{
-    Decision, Event, FailureClass, Goal, GoalChange, GoalStatus, Task, TaskSettings, TaskState,
-    TurnEnd,
-};
+use ostler_model::{Event, FailureClass, Goal, GoalChange, GoalStatus, Task, TaskState, TurnEnd};
 use ostler_scripted_model::{Answer, Call, Fault};
 use ostler_testkit::{Stage, Workshop};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::{
-    AFTER_CRASH, AFTER_PAUSE, PROMPT, answer_of, command, hangs, is_taken, stage_of, text,
-};
+use crate::{AFTER_CRASH, PROMPT, answer_of, command, hangs, is_taken, stage_of, text};
 
 const NEXT: &str = "feed the cat";
 
