@@ -158,6 +158,24 @@ async fn a_folder_without_git_is_seen_too_and_repositories_inside_are_named() {
     assert_eq!(notes, ["repositories inside of the folder are not looked into: inner"]);
 }
 
+/// Its checkout would say that nothing changed.
+#[tokio::test]
+async fn a_folder_that_its_checkout_ignores_is_seen() {
+    let place = Place::new();
+    place.git(&["init", "-q"]);
+    place.put(".gitignore", "/scratch/\n");
+    place.put("scratch/here/old.txt", "old\n");
+    place.git(&["add", "."]);
+    place.git(&["commit", "-q", "-m", "begin"]);
+    let mut task = place.task("t1");
+    task.settings.cwd = place.work().join("scratch/here").display().to_string();
+    let work = || place.put("scratch/here/old.txt", "new\n");
+    place.turn(&task, "one", work).await;
+    let (diff, notes) = place.known(&task, turn("one")).await;
+    assert!(diff.contains("-old") && diff.contains("+new"), "{diff}");
+    assert_eq!(notes, [""; 0]);
+}
+
 #[tokio::test]
 async fn what_is_too_large_is_unknown_and_not_nothing() {
     let place = Place::new();

@@ -176,24 +176,38 @@ fn ours(git: &Git, own: &Path) -> Git {
 }
 
 async fn prepare(git: &Git, own: &Path, cwd: &Path) -> Result<Place, NotTaken> {
-    let checkout = checkout(git, cwd).await?;
-    let place = match &checkout {
-        None => Place { top: cwd.to_owned(), settings: Vec::new() },
-        Some(checkout) => Place { top: checkout.top.clone(), settings: reading(git, cwd).await },
-    };
+    let Some(checkout) = checkout(git, cwd).await? else { return plain(own, cwd).await };
+    let place = Place { top: checkout.top.clone(), settings: reading(git, cwd).await };
+    make(own, Some(checkout)).await?;
+    // A checkout that ignores the folder would show nothing of what changes in it.
+    let ignored =
+        settings(&place).into_iter().chain(["check-ignore", "-q", "."].map(str::to_owned));
+    if !private(git, own, &place).is_so(cwd, ignored).await? {
+        return Ok(place);
+    }
+    let made = own.to_owned();
+    blocking(move || fs::remove_dir_all(&made).map_err(|error| not_written(&made, &error))).await?;
+    plain(own, cwd).await
+}
+
+/// A folder that is taken by itself.
+async fn plain(own: &Path, cwd: &Path) -> Result<Place, NotTaken> {
+    make(own, None).await?;
+    Ok(Place { top: cwd.to_owned(), settings: Vec::new() })
+}
+
+fn not_written(own: &Path, error: &io::Error) -> NotTaken {
+    NotTaken::Failed(format!("{} cannot be written: {error}", own.display()))
+}
+
+async fn make(own: &Path, checkout: Option<Checkout>) -> Result<(), NotTaken> {
     let own = own.to_owned();
-    blocking(move || {
-        let failed = |error: io::Error| {
-            NotTaken::Failed(format!("{} cannot be written: {error}", own.display()))
-        };
-        make(&own, checkout.as_ref()).map_err(failed)
-    })
-    .await?;
-    Ok(place)
+    blocking(move || write(&own, checkout.as_ref()).map_err(|error| not_written(&own, &error)))
+        .await
 }
 
 /// Our own repository: as little as git takes for one.
-fn make(own: &Path, checkout: Option<&Checkout>) -> io::Result<()> {
+fn write(own: &Path, checkout: Option<&Checkout>) -> io::Result<()> {
     for folder in ["objects/info", "refs", "info"] {
         fs::create_dir_all(own.join(folder))?;
     }
