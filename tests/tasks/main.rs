@@ -25,6 +25,7 @@ mod review;
 mod rules;
 mod running;
 mod starts;
+mod transient;
 mod unseen;
 mod worktree;
 

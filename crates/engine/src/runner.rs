@@ -16,6 +16,7 @@ mod desk;
 mod hear;
 mod leave;
 mod log;
+mod login;
 mod model_choice;
 mod open;
 mod own_tools;
@@ -206,6 +207,7 @@ impl Runner {
         };
         runner.absorb(effects);
         runner.hear_decided();
+        runner.look_at_login();
         Ok(Some(runner))
     }
 

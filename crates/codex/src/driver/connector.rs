@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::app_server::AppServer;
 use crate::peer::Events;
 use crate::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
+use crate::start_fault::StartFault;
 
 /// A connection past its greeting.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct ConnectError {
     pub message: String,
     /// The last lines of the app-server's stderr, redacted.
     pub evidence: Option<String>,
+    /// Whether it may be there in a moment.
+    pub fault: StartFault,
 }
 
 /// Gives connections to an app-server. Implemented for keepers; tests and embedders bring their own.

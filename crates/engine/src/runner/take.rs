@@ -136,5 +136,6 @@ impl Runner {
         };
         self.intents.insert(intent.id.clone(), intent);
         self.step(signal);
+        self.look_at_login();
     }
 }

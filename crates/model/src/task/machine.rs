@@ -8,7 +8,7 @@
 //!
 //! Start reading at [`Machine::step`]; `inputs` gives what is to be done, `place` waits for room and opens the thread,
 //! `ends` says what follows from the end of a turn, `search` looks for what a turn that died was given, `budget` says where
-//! it stops to ask.
+//! it stops to ask, `waits` what it tries again by itself.
 
 mod budget;
 mod ends;
@@ -17,6 +17,7 @@ mod load;
 mod place;
 mod search;
 mod signal;
+mod waits;
 
 pub use load::{Loaded, Unsettled};
 pub use signal::{AskedOf, Effect, MayContinue, Owed, Signal, WhyAsk};
@@ -116,6 +117,7 @@ impl Machine {
                 self.note_tokens();
                 self.watch_budget(&mut out);
             }
+            Signal::LoginChanged => self.login_changed(&mut out),
             Signal::Tick => self.tick(&mut out),
         }
         self.keep_time();
@@ -124,8 +126,9 @@ impl Machine {
 
     /// Unix milliseconds at which [`Signal::Tick`] is wanted at the latest.
     pub fn wake_at(&self) -> Option<i64> {
-        let parked = self.task.wake_at.filter(|_| self.task.state == TaskState::Parked);
-        parked.or_else(|| self.edge_at())
+        let waits = self.task.state == TaskState::Parked || self.waits_to_open();
+        let wake = self.task.wake_at.filter(|_| waits);
+        [wake, self.edge_at()].into_iter().flatten().min()
     }
 
     /// Whether nothing goes on and nothing waits to: the task need not be loaded.

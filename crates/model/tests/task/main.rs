@@ -9,4 +9,5 @@ mod interrupts;
 mod limits;
 mod loading;
 mod rig;
+mod waits;
 mod world;

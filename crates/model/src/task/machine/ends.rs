@@ -6,6 +6,7 @@ use super::Machine;
 use super::inputs::Rank;
 use super::search::Search;
 use super::signal::{Effect, MayContinue, Owed, WhyAsk};
+use super::waits::is_outage;
 use crate::failure::{Failure, FailureClass};
 use crate::task::OnCrash;
 use crate::task::intent::{IntentState, NotDone, Receipt};
@@ -89,6 +90,7 @@ impl Machine {
         match result.end {
             TurnEnd::Completed => {
                 self.task.tally.crashes = 0;
+                self.task.tally.tries = None;
                 self.task.limit_streak = 0;
                 self.next_or(TaskState::Completed, Cause::TurnCompleted { turn }, out);
             }
@@ -125,7 +127,9 @@ impl Machine {
         let limit = self.limit_passes_at(&failure);
         let is_crash = failure.class == FailureClass::ServerGone;
         let is_endless = failure.class == FailureClass::UsageLimit { resets_at: None };
-        if let Some(name) = wanted_by.filter(|_| is_crash || is_endless || limit.is_some()) {
+        let is_waited_for = is_outage(&failure.class) || failure.class == FailureClass::Auth;
+        let has_ended = is_crash || is_endless || is_waited_for || limit.is_some();
+        if let Some(name) = wanted_by.filter(|_| has_ended) {
             // It has ended, which is all that they wanted.
             let by = Interrupter::Caller { name };
             return self.next_or(TaskState::Cancelled, Cause::Interrupted { by }, out);
@@ -139,6 +143,10 @@ impl Machine {
             self.task.tally.crashes = 0;
             let cause = Cause::TurnFailed { failure: failure.clone() };
             return self.pause(WhyAsk::Limit(failure), cause, out);
+        }
+        if is_waited_for {
+            self.task.tally.crashes = 0;
+            return self.wait_for_model(failure, did_work, out);
         }
         if !is_crash {
             return self.end(TaskState::Failed, Cause::TurnFailed { failure }, out);
@@ -201,6 +209,7 @@ impl Machine {
         match answer {
             MayContinue::Yes => {
                 self.task.tally.crashes = 0;
+                self.task.tally.tries = None;
                 self.extend_budget();
                 self.shift(TaskState::Queued, Cause::GoesOn { by }, out);
                 match self.was_cut_off() {
@@ -220,25 +229,35 @@ impl Machine {
             TurnEnd::Interrupted { by } => self.is_for_the_budget(by),
             TurnEnd::Failed { failure } => matches!(
                 failure.class,
-                FailureClass::ServerGone | FailureClass::UsageLimit { resets_at: None }
+                FailureClass::ServerGone
+                    | FailureClass::UsageLimit { resets_at: None }
+                    | FailureClass::Auth
+                    | FailureClass::Overload
+                    | FailureClass::Network
+                    | FailureClass::ServerError
             ),
         };
         is_ours || self.queue.is_empty()
     }
 
     pub(super) fn tick(&mut self, out: &mut Vec<Effect>) {
-        if self.task.state == TaskState::Parked
-            && self.task.wake_at.is_some_and(|at| at <= self.now)
-        {
-            self.task.wake_at = None;
-            self.shift(TaskState::Queued, Cause::LimitPassed, out);
-            self.take_up(Owed::AfterLimit, out);
+        if self.task.wake_at.is_some_and(|at| at <= self.now) {
+            match (self.task.state, self.task.cause.clone()) {
+                _ if self.waits_to_open() => self.open_again(out),
+                (TaskState::Parked, Cause::Waiting { on, .. }) => self.try_again(on, out),
+                (TaskState::Parked, _) => {
+                    self.task.wake_at = None;
+                    self.shift(TaskState::Queued, Cause::LimitPassed, out);
+                    self.take_up(Owed::AfterLimit, out);
+                }
+                _ => self.task.wake_at = None,
+            }
         }
         self.watch_budget(out);
     }
 
     /// Goes on with what was cut off, unless somebody wants another thing instead.
-    fn take_up(&mut self, owed: Owed, out: &mut Vec<Effect>) {
+    pub(super) fn take_up(&mut self, owed: Owed, out: &mut Vec<Effect>) {
         match self.queue.front().is_some_and(|waiting| waiting.rank == Rank::First) {
             true => self.go_on(out),
             false => out.push(Effect::Owe(owed)),
@@ -252,7 +271,7 @@ impl Machine {
         out.push(Effect::AskToContinue(why));
     }
 
-    fn park(&mut self, cause: Cause, out: &mut Vec<Effect>) {
+    pub(super) fn park(&mut self, cause: Cause, out: &mut Vec<Effect>) {
         self.shift(TaskState::Parked, cause, out);
         self.let_go(out);
     }
@@ -265,6 +284,7 @@ impl Machine {
             self.task.tally.overtaken.clear();
         }
         self.task.wake_at = None;
+        self.task.tally.tries = None;
         self.task.ended_at = Some(self.now);
         self.leave_undone(&cause, out);
         self.shift(state, cause, out);
@@ -295,10 +315,14 @@ fn has_stopped(result: &TurnResult) -> bool {
             FailureClass::ServerGone
                 | FailureClass::UsageLimit { .. }
                 | FailureClass::RateLimit { .. }
+                | FailureClass::Auth
+                | FailureClass::Overload
+                | FailureClass::Network
+                | FailureClass::ServerError
         ),
     }
 }
 
-fn millis(duration: Duration) -> i64 {
+pub(super) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

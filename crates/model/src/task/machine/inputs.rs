@@ -73,6 +73,12 @@ impl Machine {
         self.queue.insert(at, Waiting { intent, if_busy, rank });
     }
 
+    /// One that was given in vain goes before all that came after it.
+    pub(super) fn line_up_again(&mut self, intent: IntentId) {
+        let at = self.queue.partition_point(|waiting| waiting.rank < Rank::InLine);
+        self.queue.insert(at, Waiting { intent, if_busy: IfBusy::Queue, rank: Rank::InLine });
+    }
+
     pub(super) fn interrupt(&mut self, intent: IntentId, by: String, out: &mut Vec<Effect>) {
         if self.is_busy() {
             self.stop_turn(&by, out);
@@ -113,6 +119,7 @@ impl Machine {
             (Place::Wanted, _) => {}
             (Place::Held, Phase::Opening) => self.start(out),
             (Place::Held, Phase::Closed) => {
+                self.task.wake_at = None;
                 self.phase = Phase::Opening;
                 self.start(out);
                 out.push(Effect::Open);
@@ -189,6 +196,9 @@ impl Machine {
         if self.may_give_again(&intent, &failure) {
             return self.give_again(failure, out);
         }
+        if self.is_to_wait(&intent, &failure, may_have_run) {
+            return self.take_back(intent, &failure, out);
+        }
         let to = match may_have_run {
             true => IntentState::Unknown { why: failure.message.clone() },
             false => IntentState::NotDone { why: NotDone::Refused { failure: failure.clone() } },
@@ -235,6 +245,7 @@ impl Machine {
             let why = match cause {
                 Cause::TurnFailed { failure }
                 | Cause::StartFailed { failure }
+                | Cause::WaitedTooLong { failure, .. }
                 | Cause::LimitAgain { failure, .. } => {
                     NotDone::Refused { failure: failure.clone() }
                 }

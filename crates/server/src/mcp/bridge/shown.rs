@@ -58,7 +58,7 @@ pub(super) fn line(task: &Task) -> Value {
         "approval_policy": task.settings.approval,
         "final_answer": result.and_then(|result| result.final_answer.clone()),
         "error": failure.map(|failure| failure.message.clone()),
-        "error_advice": failure.map(|failure| failure.class.advice()),
+        "error_advice": failure.map(Failure::advice),
         "turns": task.spent.turns,
         "tokens": task.spent.tokens,
         "model_of_this_turn": task.tally.chosen.as_ref().filter(|_| task.tally.running.is_some()),
@@ -87,6 +87,8 @@ fn failure(task: &Task) -> Option<&Failure> {
         Cause::TurnFailed { failure }
         | Cause::StartFailed { failure }
         | Cause::LimitReached { failure, .. }
+        | Cause::Waiting { failure, .. }
+        | Cause::WaitedTooLong { failure, .. }
         | Cause::LimitAgain { failure, .. }
         | Cause::ServerLost { failure } => return Some(failure),
         _ => {}
