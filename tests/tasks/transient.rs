@@ -92,6 +92,8 @@ async fn a_task_goes_on_with_the_codex_that_is_there_after_an_upgrade() {
     assert_eq!(first.codex_version.as_deref(), Some("0.142.5"));
     assert_eq!(first.settings.codex.version, None);
 
+    // While its app-server lives a thread goes on there; this one is ended.
+    assert!(shop.engine.release(&task).await.unwrap());
     point(&link, &newer);
     shop.send(&task, "feed the cat", IfBusy::Queue).await.unwrap();
     let is_two = |task: &Task| answer_of(task) == Some("Two.") && task.state.is_over();
