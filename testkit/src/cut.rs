@@ -127,8 +127,11 @@ impl Connector for CutConnector {
     fn connect(&self, _: ServerWanted) -> BoxFuture<'_, Result<Connection, ConnectError>> {
         Box::pin(async {
             let connected = self.connect_through().await;
-            connected
-                .map_err(|error| ConnectError { message: format!("{error:#}"), evidence: None })
+            connected.map_err(|error| ConnectError {
+                message: format!("{error:#}"),
+                evidence: None,
+                fault: ostler_codex::start_fault::StartFault::Passing,
+            })
         })
     }
 }

@@ -28,6 +28,7 @@ mod review;
 mod rules;
 mod running;
 mod starts;
+mod transient;
 mod unseen;
 mod worktree;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ostler_codex::binary::{Environment, Settings};
 use ostler_codex::keeper::{self, Condition, Found};
 use ostler_engine::{Binaries, EngineSettings};
-use ostler_model::task::{Approval, Cause};
+use ostler_model::task::{Approval, Awaited, Cause};
 use ostler_model::thread::IfBusy;
 use ostler_model::{Decision, FailureClass, Input, TaskSettings, TaskState};
 use ostler_scripted_model::Answer;
@@ -197,7 +197,8 @@ async fn a_newer_codex_waits_for_the_home_and_an_older_one_is_refused_from_then_
     let pin = shop.engine.store().home_pin(&home).await.unwrap();
     assert_eq!(pin.as_deref(), Some("0.166.0"));
 
-    let refused = shop.start(&stage, SECOND).await.unwrap_err().to_string();
+    let older = |settings: &mut TaskSettings| settings.codex.version = Some("0.142.5".to_owned());
+    let refused = shop.start_with(&stage, SECOND, older).await.unwrap_err().to_string();
     assert_eq!(
         refused,
         format!(
@@ -228,9 +229,11 @@ async fn a_task_that_waits_for_a_home_for_too_long_says_so() {
     let newer = |settings: &mut TaskSettings| settings.codex.version = Some("0.166.0".to_owned());
     let new = shop.start_with(&stage, SECOND, newer).await.unwrap();
 
-    let failed = shop.until(&new, TaskState::Failed).await.unwrap();
+    let waits = shop.until(&new, TaskState::Parked).await.unwrap();
 
-    let Cause::StartFailed { failure } = failed.cause else { panic!("{:?}", failed.cause) };
+    let Cause::Waiting { on: Awaited::AppServer, failure, .. } = waits.cause else {
+        panic!("{:?}", waits.cause)
+    };
     assert_eq!(failure.class, FailureClass::Busy);
     assert!(failure.message.contains("(0.142.5) is at work"), "{}", failure.message);
     assert_eq!(shop.task(&old).await.unwrap().state, TaskState::WaitingForApproval);

@@ -59,6 +59,7 @@ use crate::account::TokenSource;
 use crate::app_server::AppServer;
 use crate::protocol::CodexVersion;
 use crate::protocol::versions::R0_142_5;
+use crate::start_fault::StartFault;
 use crate::thread::open::{OpenError, OpenedThread};
 use crate::thread::settings::ThreadSettings;
 use crate::thread::{Thread, ThreadHandlers, ThreadUpdates};
@@ -234,7 +235,11 @@ impl Driver {
 
     /// The connection as it is now, made anew if it is gone.
     async fn connected(&self) -> Result<Connected, ConnectError> {
-        let ended = || ConnectError { message: "the driver has ended".to_owned(), evidence: None };
+        let ended = || ConnectError {
+            message: "the driver has ended".to_owned(),
+            evidence: None,
+            fault: StartFault::Passing,
+        };
         let (connected, answer) = oneshot::channel();
         self.commands.send(Command::Connect { connected }).await.map_err(|_| ended())?;
         answer.await.map_err(|_| ended())?

@@ -86,7 +86,7 @@ impl Player {
                 let notification = parse_notification(&call.method, call.params_json());
                 // The time of the recording is not known, so times in messages are not read.
                 let unknown = || Zoned::new(jiff::Timestamp::UNIX_EPOCH, TimeZone::UTC);
-                let context = Context { epoch: 1, limits: None, now: &unknown };
+                let context = Context { epoch: 1, limits: None, now: &unknown, home: None };
                 if let Some((thread, said)) = said(&notification, &context) {
                     self.step(now, &thread, Signal::Codex(said));
                 }

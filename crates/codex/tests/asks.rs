@@ -34,7 +34,11 @@ impl Connector for Pipe {
         Box::pin(async {
             let pipe = self.0.lock().unwrap().take();
             let Some(pipe) = pipe else {
-                return Err(ConnectError { message: "only once".to_owned(), evidence: None });
+                return Err(ConnectError {
+                    message: "only once".to_owned(),
+                    evidence: None,
+                    fault: ostler_codex::start_fault::StartFault::Passing,
+                });
             };
             let (reader, writer) = tokio::io::split(pipe);
             let transport = Stdio::new(reader, writer);

@@ -11,7 +11,7 @@ mod words;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use ostler_model::task::Wish;
+use ostler_model::task::{Awaited, Cause, Wish};
 use ostler_model::{TaskId, TaskState};
 use ostler_store::StoreError;
 use tokio::sync::mpsc;
@@ -83,6 +83,7 @@ impl Dispatcher {
                         break;
                     }
                 }
+                () = self.shared.pool.login_changed.notified() => self.wake_for_login().await,
                 () = self.shared.pool.wants_look.notified() => self.idle_at = Some(Instant::now()),
                 () = until(next_wake) => self.on_time().await,
             }
@@ -121,6 +122,22 @@ impl Dispatcher {
         }
         self.idle_at = Some(Instant::now());
         Ok(())
+    }
+
+    /// Those that wait for another login look whether it is theirs.
+    async fn wake_for_login(&mut self) {
+        let unfinished = match self.shared.store.unfinished().await {
+            Ok(unfinished) => unfinished,
+            Err(error) => {
+                return tracing::warn!(%error, "tasks that wait for a login were not woken");
+            }
+        };
+        for task in unfinished {
+            let waits = matches!(task.cause, Cause::Waiting { on: Awaited::Login, .. });
+            if task.state == TaskState::Parked && waits {
+                self.order(task.id, Order::Wake);
+            }
+        }
     }
 
     fn stand(&mut self, waiting: &Waiting) {

@@ -242,13 +242,18 @@ impl Engine {
         let others: Vec<TaskSettings> = others.into_iter().map(|task| task.settings).collect();
         let problems = live.notify.check(&wish.settings.notify);
         start::check(&wish, &live.allowed, &others, problems)?;
-        // Which Codex it is stays so for good: a thread must not go back to an older one.
+        // A version that nobody asked for is not kept: the task runs on what is there when its time has come.
         let pool = &self.shared.pool;
         let kind = match &wish.forked_from {
             None => pool.admit(&wish.settings).await,
             Some(_) => pool.kind_now(&wish.settings).await,
         };
-        let kind = kind.map_err(Refusal::Codex)?;
+        // What is missing for the moment only is waited for.
+        if let Err(failure) = kind
+            && failure.class != FailureClass::ServerGone
+        {
+            return Err(Refusal::Codex(failure));
+        }
         let StartTask { mut settings, input, by, forked_from, id, worktree, key: wish_key } = wish;
         let id = id.unwrap_or_else(fresh_task_id);
         if worktree {
@@ -256,9 +261,8 @@ impl Engine {
             settings.worktree = Some(made.worktree);
             settings.cwd = made.cwd;
         }
-        settings.codex.version = Some(kind.version.to_string());
         if let Some(own) = &live.own_server {
-            if let Some(written) = (live.written_server)(&kind.home) {
+            if let Some(written) = (live.written_server)(&pool.home(&settings)) {
                 own.bring_along(&mut settings.config, &written);
             }
             own.work_for(&mut settings.config, id.as_str());

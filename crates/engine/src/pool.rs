@@ -18,6 +18,7 @@ mod tidy;
 pub use binaries::Binaries;
 pub(crate) use kind::Kind;
 pub(crate) use server::{Seat, Server};
+pub(crate) use start::class_of;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -25,6 +26,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use ostler_codex::login::Login;
 use ostler_codex::protocol::CodexVersion;
 use ostler_model::task::TaskSettings;
 use ostler_model::{Failure, FailureClass, TaskId};
@@ -86,6 +88,8 @@ pub(crate) struct Pool {
     changed: watch::Sender<()>,
     /// Told when [`Pool::look`] is wanted.
     pub(crate) wants_look: Arc<Notify>,
+    /// Told when the login of a home is seen to be another.
+    pub(crate) login_changed: Notify,
     /// What runs beside.
     works: TaskTracker,
     stop: CancellationToken,
@@ -101,6 +105,15 @@ struct State {
     /// By digest; held while a shared app-server is looked for or started: two tasks must not start one each.
     making: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
     tidying: Tidying,
+    /// The login of each home as it was seen last.
+    logins: HashMap<PathBuf, String>,
+}
+
+/// Whether Codex may be at work for the task that wants a seat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtWork {
+    Yes,
+    No,
 }
 
 impl Pool {
@@ -113,6 +126,7 @@ impl Pool {
             homes: Homes::new(changed.clone()),
             changed,
             wants_look: Arc::default(),
+            login_changed: Notify::new(),
             works: TaskTracker::new(),
             stop: CancellationToken::new(),
         }
@@ -120,7 +134,14 @@ impl Pool {
 
     /// Which Codex a new task runs on. One that is older than what its home was used with is refused.
     pub(crate) async fn admit(&self, settings: &TaskSettings) -> Result<Kind, Failure> {
-        let kind = self.kind(settings, settings.codex.version.as_deref()).await?;
+        let Some(wanted) = settings.codex.version.as_deref() else {
+            return self.kind_now(settings).await;
+        };
+        self.kind_asked_for(settings, wanted).await
+    }
+
+    async fn kind_asked_for(&self, settings: &TaskSettings, wanted: &str) -> Result<Kind, Failure> {
+        let kind = self.kind(settings, Some(wanted)).await?;
         match self.pin(&kind.home).await? {
             Some(pin) if pin > kind.version => Err(too_old(&kind, &pin)),
             _ => Ok(kind),
@@ -140,7 +161,28 @@ impl Pool {
             (Some(pin), Some(wanted)) if is_older(wanted) => {
                 self.kind(settings, Some(&pin.to_string())).await
             }
-            _ => self.admit(settings).await,
+            (_, Some(wanted)) => self.kind_asked_for(settings, wanted).await,
+            (pin, None) => self.kind_in_use(settings, pin.as_ref()).await,
+        }
+    }
+
+    /// Nobody asked for a version: the one in use, or one that is installed where that is too old for the home.
+    async fn kind_in_use(
+        &self,
+        settings: &TaskSettings,
+        pin: Option<&CodexVersion>,
+    ) -> Result<Kind, Failure> {
+        let found = self.kind(settings, None).await;
+        let Some(pin) = pin else { return found };
+        let failure = match found {
+            Ok(kind) if kind.version >= *pin => return Ok(kind),
+            Ok(kind) => too_old(&kind, pin),
+            Err(failure) if failure.class == FailureClass::NoCodex => failure,
+            Err(failure) => return Err(failure),
+        };
+        match self.settings().binaries.installed_since(pin) {
+            Some((codex, version)) => self.kind_of(settings, codex, &version),
+            None => Err(failure),
         }
     }
 
@@ -154,11 +196,12 @@ impl Pool {
         task: &TaskId,
         settings: &TaskSettings,
         before: Option<&str>,
+        at_work: AtWork,
     ) -> Result<Seat, Failure> {
         let deadline = Instant::now() + self.settings().waits.home;
         // One that is being joined or ended will be known for what it is in a moment.
         self.wait_until(deadline, |state| !state.is_unclear(task, before)).await?;
-        if let Some(seat) = self.own_seat(task, before) {
+        if let Some(seat) = self.own_seat(task, before, at_work) {
             return Ok(seat);
         }
         let kind = self.kind_now(settings).await?;
@@ -187,28 +230,55 @@ impl Pool {
 
     async fn kind(&self, settings: &TaskSettings, wanted: Option<&str>) -> Result<Kind, Failure> {
         let (codex, version) = self.settings().binaries.find(wanted).await?;
-        let version = CodexVersion::parse(&version).ok_or_else(|| {
+        self.kind_of(settings, codex, &version)
+    }
+
+    fn kind_of(
+        &self,
+        settings: &TaskSettings,
+        codex: PathBuf,
+        version: &str,
+    ) -> Result<Kind, Failure> {
+        let version = CodexVersion::parse(version).ok_or_else(|| {
             Failure::new(FailureClass::BadRequest, format!("{version:?} is no Codex version"))
         })?;
         let home = settings.codex.home.as_ref().map(PathBuf::from);
         let settings = self.settings();
-        Ok(Kind::new(codex, version, home, &settings.environment, &settings.keep))
+        let kind = Kind::new(codex, version, home, &settings.environment, &settings.keep);
+        self.note_login(&kind);
+        Ok(kind)
     }
 
-    fn home(&self, settings: &TaskSettings) -> PathBuf {
+    /// Whoever waits for another login looks again when one is seen.
+    fn note_login(&self, kind: &Kind) {
+        let login = kind.login.content.clone();
+        let before = self.state().logins.insert(kind.home.clone(), login.clone());
+        if before.is_some_and(|before| before != login) {
+            self.login_changed.notify_one();
+        }
+    }
+
+    /// The login on disk that a task would use, as a digest.
+    pub(crate) fn login(&self, settings: &TaskSettings) -> String {
+        Login::read(&self.home(settings)).content
+    }
+
+    pub(crate) fn home(&self, settings: &TaskSettings) -> PathBuf {
         let given = settings.codex.home.as_ref().map(PathBuf::from);
         kind::canonical(&kind::named_home(given.as_deref(), &self.settings().environment))
     }
 
-    fn own_seat(&self, task: &TaskId, before: Option<&str>) -> Option<Seat> {
+    fn own_seat(&self, task: &TaskId, before: Option<&str>, at_work: AtWork) -> Option<Seat> {
         let state = self.state();
+        // One whose login is refused is used only by what runs there.
+        let may_go = |server: &&Arc<Server>| at_work == AtWork::Yes || !server.is_refused();
         let is_before = |server: &&Arc<Server>| {
             before.is_some_and(|keeper| server.is_in(keeper))
                 && server.isolated_for().is_none_or(|only| only == task)
         };
         let is_own = |server: &&Arc<Server>| server.isolated_for() == Some(task);
-        let server = state.servers.iter().find(is_before);
-        let server = server.or_else(|| state.servers.iter().find(is_own))?;
+        let server = state.servers.iter().filter(may_go).find(is_before);
+        let server = server.or_else(|| state.servers.iter().filter(may_go).find(is_own))?;
         Some(Seat::take(server.clone(), self.wants_look.clone()))
     }
 
@@ -292,7 +362,7 @@ impl State {
 fn too_old(kind: &Kind, pin: &CodexVersion) -> Failure {
     let (home, version) = (kind.home.display(), &kind.version);
     Failure::new(
-        FailureClass::BadRequest,
+        FailureClass::NoCodex,
         format!(
             "the Codex home {home} was used with Codex {pin}, and the older Codex {version} may destroy what is in it; \
              use Codex {pin} or a newer one, or another home"

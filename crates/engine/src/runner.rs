@@ -17,6 +17,7 @@ mod goal;
 mod hear;
 mod leave;
 mod log;
+mod login;
 mod missing;
 mod model_choice;
 mod open;
@@ -214,6 +215,7 @@ impl Runner {
         };
         runner.absorb(effects);
         runner.hear_decided();
+        runner.look_at_login();
         Ok(Some(runner))
     }
 

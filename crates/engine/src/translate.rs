@@ -66,7 +66,13 @@ fn sandbox(settings: &TaskSettings) -> SandboxPolicy {
 }
 
 pub(crate) fn limits(settings: &TaskSettings) -> Limits {
-    Limits { budget: settings.turn_timeout(), on_stall: settings.on_stall, ..Limits::default() }
+    let usual = Limits::default();
+    Limits {
+        budget: settings.turn_timeout(),
+        on_stall: settings.on_stall,
+        stall_after: settings.silence().unwrap_or(usual.stall_after),
+        ..usual
+    }
 }
 
 pub(crate) fn turn_input(input: &Input) -> Result<TurnInput, NotJson> {

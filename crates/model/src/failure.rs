@@ -13,6 +13,9 @@ pub struct Failure {
     pub http_status: Option<u16>,
     /// The last lines of the app-server's stderr, redacted. Never a reason for the class.
     pub evidence: Option<String>,
+    /// The Codex home that it happened on, where what to do depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codex_home: Option<Box<str>>,
 }
 
 /// The classes. What to do about each is [`FailureClass::advice`].
@@ -48,8 +51,12 @@ pub enum FailureClass {
     /// Somebody's rules forbid it: those of the model's provider for what is asked or for who asks from where (HTTP
     /// 403), or those of Codex's automatic reviewer.
     Policy,
-    /// The app-server died, or our connection to it did and could not be made again.
+    /// The app-server died, or our connection to it did and could not be made again; or this machine could not start one
+    /// for the moment.
     ServerGone,
+    /// There is no Codex that can be used: none is installed, the one there is does not start, or it is too old for what it
+    /// would be used on.
+    NoCodex,
     /// The turn used up the time it was given, or stood still for too long.
     TimedOut,
     /// The thread is at work and the input was not to wait.
@@ -65,7 +72,32 @@ pub enum FailureClass {
 impl Failure {
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { class, message, details: None, http_status: None, evidence: None }
+        Self { class, message, details: None, http_status: None, evidence: None, codex_home: None }
+    }
+}
+
+impl Failure {
+    /// What the person can do, with the names of this failure in it.
+    pub fn advice(&self) -> String {
+        match (&self.class, &self.codex_home) {
+            (FailureClass::Auth, Some(home)) => {
+                let home = quoted(home);
+                format!(
+                    "log in again with `CODEX_HOME={home} codex login`, or with an API key: `printenv OPENAI_API_KEY | \
+                     CODEX_HOME={home} codex login --with-api-key`; a provider with an `env_key` needs that variable"
+                )
+            }
+            (class, _) => class.advice().to_owned(),
+        }
+    }
+}
+
+/// As one word of a shell.
+fn quoted(path: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-+".contains(it);
+    match path.chars().all(is_plain) && !path.is_empty() {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
     }
 }
 
@@ -85,6 +117,7 @@ impl FailureClass {
             Self::BadRequest => "bad_request",
             Self::Policy => "policy",
             Self::ServerGone => "server_gone",
+            Self::NoCodex => "no_codex",
             Self::TimedOut => "timed_out",
             Self::Busy => "busy",
             Self::Missing => "missing",
@@ -96,9 +129,8 @@ impl FailureClass {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Auth => {
-                "log in again with `CODEX_HOME=<the app-server's home> codex login`, or \
-                 with an API key: `printenv OPENAI_API_KEY | CODEX_HOME=<that home> codex login --with-api-key`; \
-                 a provider with an `env_key` needs that variable. Then send the prompt again"
+                "log in again with `codex login`, or with an API key: `printenv OPENAI_API_KEY | codex login --with-api-key`; \
+                 a provider with an `env_key` needs that variable"
             }
             Self::UsageLimit { resets_at: Some(_) } => "wait for the reset, or use another account",
             Self::UsageLimit { resets_at: None } => {
@@ -122,6 +154,9 @@ impl FailureClass {
                 "it is not allowed; the message says what. Change the prompt, or use an account and a network that may"
             }
             Self::ServerGone => "send the prompt again: the thread goes on in a fresh app-server",
+            Self::NoCodex => {
+                "`ostler doctor` shows which Codex is used; `ostler codex install` installs one"
+            }
             Self::Busy => "wait for the turn to end, or choose to steer, queue or interrupt",
             Self::Missing => {
                 "bring back what is missing and let the task go on, or go on in a new task: `ostler fork TASK --from-log`"
@@ -145,6 +180,7 @@ impl FailureClass {
             | Self::ServerGone
             | Self::Busy => true,
             Self::Auth
+            | Self::NoCodex
             | Self::ContextWindow
             | Self::ModelNotFound
             | Self::Sandbox
@@ -159,9 +195,9 @@ impl FailureClass {
 
 #[cfg(test)]
 mod tests {
-    use super::FailureClass;
+    use super::{Failure, FailureClass};
 
-    const ALL: [FailureClass; 18] = [
+    const ALL: [FailureClass; 19] = [
         FailureClass::Auth,
         FailureClass::UsageLimit { resets_at: None },
         FailureClass::UsageLimit { resets_at: Some(1) },
@@ -175,6 +211,7 @@ mod tests {
         FailureClass::BadRequest,
         FailureClass::Policy,
         FailureClass::ServerGone,
+        FailureClass::NoCodex,
         FailureClass::TimedOut,
         FailureClass::Busy,
         FailureClass::Missing,
@@ -198,10 +235,18 @@ mod tests {
     }
 
     #[test]
-    fn the_advice_says_how_to_log_in_again() {
-        let advice = FailureClass::Auth.advice();
-        for part in ["CODEX_HOME=", "codex login", "codex login --with-api-key"] {
-            assert!(advice.contains(part), "{part}");
+    fn the_advice_says_how_to_log_in_again_in_words_that_can_be_pasted() {
+        let mut failure = Failure::new(FailureClass::Auth, "401");
+        assert!(!failure.advice().contains(['<', '>']), "{}", failure.advice());
+        failure.codex_home = Some("/home/a/.codex".into());
+        for part in [
+            "`CODEX_HOME=/home/a/.codex codex login`",
+            "| CODEX_HOME=/home/a/.codex codex login --with-api-key`",
+        ] {
+            assert!(failure.advice().contains(part), "{}", failure.advice());
         }
+        failure.codex_home = Some("/home/it's mine".into());
+        let quoted = r"`CODEX_HOME='/home/it'\''s mine' codex login`";
+        assert!(failure.advice().contains(quoted), "{}", failure.advice());
     }
 }

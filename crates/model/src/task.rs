@@ -17,7 +17,7 @@ pub use settings::{
     Approval, Budget, CodexChoice, OfferedTool, OnCrash, Sandbox, SandboxMode, TaskSettings,
     Unattended, Worktree,
 };
-pub use state::{Cause, TaskState};
+pub use state::{Awaited, Cause, TaskState};
 
 use std::collections::BTreeMap;
 
@@ -151,6 +151,9 @@ pub struct Tally {
     /// The task is over and its goal is not: Codex must be told before it has the thread again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub goal_stops: bool,
+    /// Failed tries in a row, while the task waits for something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tries: Option<Tries>,
 }
 
 /// A model, and how it works.
@@ -184,6 +187,18 @@ pub struct Retrying {
     pub attempts: u32,
     /// Why the last one failed.
     pub failure: Failure,
+}
+
+/// What a task waits for, and how often it has tried in vain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tries {
+    pub on: Awaited,
+    /// Unix milliseconds of the first failure.
+    pub since: i64,
+    pub times: u32,
+    /// The login that was refused, as a digest of what is on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
 }
 
 /// A turn that died, and what it had been given.

@@ -48,7 +48,8 @@ impl KnownModels {
 
 pub(crate) async fn models(State(office): State<Arc<Office>>) -> Result<Json<ModelList>, Problem> {
     let models = office.models.read(&office).await.map_err(|failure| {
-        Problem::new(Trouble::Unavailable, failure.message).hint(failure.class.advice())
+        let advice = failure.advice();
+        Problem::new(Trouble::Unavailable, failure.message).hint(advice)
     })?;
     Ok(Json(ModelList { models }))
 }

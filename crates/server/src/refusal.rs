@@ -45,7 +45,7 @@ impl From<Refusal> for Problem {
             Refusal::RuleNameTaken { .. } => Self::new(Trouble::Conflict, detail)
                 .hint("to change a rule of the configuration, edit the file"),
             Refusal::Codex(failure) => {
-                Self::new(Trouble::BadRequest, detail).hint(failure.class.advice())
+                Self::new(Trouble::BadRequest, detail).hint(failure.advice())
             }
             Refusal::Worktree(error) => error.into(),
             Refusal::Ending => Self::new(Trouble::Closing, detail),

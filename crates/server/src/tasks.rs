@@ -342,8 +342,6 @@ async fn fork(
     })?;
     let has_worktree = parent.settings.worktree.is_some();
     let mut settings = TaskSettings { worktree: None, ..parent.settings };
-    // A thread goes on with the Codex that it was last in, or a newer one.
-    settings.codex.version = parent.codex_version.or(settings.codex.version);
     bounds::check(&office, &caller, &mut settings).await?;
     // The copy says other things than its parent, and would have them sent to the same address.
     targets::check(&caller, &rights, &settings.notify)?;

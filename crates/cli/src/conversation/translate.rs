@@ -175,7 +175,7 @@ pub(crate) fn error(failure: &Failure) -> ErrorShown {
         details: failure.details.clone(),
         http_status: failure.http_status,
         resets_at,
-        advice: failure.class.advice().to_owned(),
+        advice: failure.advice(),
         evidence: failure.evidence.clone(),
     }
 }

@@ -50,6 +50,8 @@ fn failure(task: &Task) -> Option<&Failure> {
         Cause::TurnFailed { failure }
         | Cause::StartFailed { failure }
         | Cause::ServerLost { failure }
+        | Cause::Waiting { failure, .. }
+        | Cause::WaitedTooLong { failure, .. }
         | Cause::LimitAgain { failure, .. } => Some(failure),
         _ => match task.last_result.as_ref().map(|result| &result.end) {
             Some(TurnEnd::Failed { failure }) => Some(failure),

@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use ostler_model::task::{
-    AskClosed, AskRecord, Cause, Edge, IntentState, ModelChoice, NotDone, Receipt, Retrying,
+    AskClosed, AskRecord, Awaited, Cause, Edge, IntentState, ModelChoice, NotDone, Receipt, Retrying,
     Running, Sandbox, SandboxMode, Wish,
 };
 use ostler_model::{Task, TaskState};
@@ -21,6 +21,16 @@ pub(crate) fn state(state: TaskState) -> &'static str {
 
 /// How a task stands, in a few letters. One whose model is not reached does not work.
 pub(crate) fn stand(task: &Task) -> &'static str {
+    if let Cause::Waiting { on, .. } = &task.cause
+        && matches!(task.state, TaskState::Parked | TaskState::Recovering)
+    {
+        return match on {
+            Awaited::AppServer => "waits for app-server",
+            Awaited::Codex => "needs a Codex",
+            Awaited::Model => "waits for model",
+            Awaited::Login => "needs a login",
+        };
+    }
     match (task.state, &task.tally.running) {
         (TaskState::Working, Some(Running { retrying: Some(_), .. })) => "retrying model",
         (other, _) => state(other),
@@ -82,13 +92,23 @@ pub(crate) fn style(state: TaskState) -> Style {
 
 /// Whether nothing goes on before a person has done something.
 pub(crate) fn needs_a_person(task: &Task) -> bool {
-    task.state.waits_for_a_person() || (task.state == TaskState::Parked && task.wake_at.is_none())
+    let waits_for_one = matches!(&task.cause, Cause::Waiting { on, .. } if on.needs_a_person());
+    task.state.waits_for_a_person()
+        || (task.state == TaskState::Parked && (task.wake_at.is_none() || waits_for_one))
 }
 
 pub(crate) fn cause(cause: &Cause, now: i64) -> String {
     match cause {
         Cause::LimitReached { failure, until } => {
             format!("{}; it goes on at {}", failure.message, time::until(*until, now))
+        }
+        Cause::Waiting { on, failure, since, until, .. } => {
+            let next = match until {
+                Some(until) => format!("next try at {}", time::until(*until, now)),
+                None => failure.advice(),
+            };
+            let (what, since) = (on.describe(), time::at(*since));
+            format!("waiting for {what} since {since}: {}; {next}", failure.message)
         }
         Cause::BudgetUsed { edge } => format!("its budget is used: {}", edge_words(edge)),
         other => other.describe(),

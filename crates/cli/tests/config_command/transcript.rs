@@ -58,6 +58,8 @@ fn without_a_file_the_defaults_hold() {
     escalate_after = "30m"
     turn_timeout = "off"
     on_stall = "warn"
+    silence = "2m"
+    outage_patience = "1d"
     budget_tokens = "off"
     budget_time = "off"
     budget_turns = "off"

@@ -10,6 +10,7 @@ use super::connector::{ConnectError, Connection, Connector, hello};
 use crate::app_server::AppServer;
 use crate::peer::PeerSettings;
 use crate::secrets::Secrets;
+use crate::start_fault::StartFault;
 use crate::transport::{StdioChild, StdioStart};
 
 /// A Codex whose stdin closed ends within 0.1 s.
@@ -62,5 +63,5 @@ impl Connector for ChildConnector {
 }
 
 fn failed(message: impl Into<String>) -> ConnectError {
-    ConnectError { message: message.into(), evidence: None }
+    ConnectError { message: message.into(), evidence: None, fault: StartFault::Passing }
 }

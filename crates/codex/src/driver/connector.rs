@@ -10,6 +10,7 @@ use crate::app_server::AppServer;
 use crate::peer::Events;
 use crate::protocol::request::initialize::{Capabilities, ClientInfo, Initialize};
 use crate::secrets::Secrets;
+use crate::start_fault::StartFault;
 
 /// A connection past its greeting.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct ConnectError {
     pub message: String,
     /// The last lines of the app-server's stderr, redacted.
     pub evidence: Option<String>,
+    /// Whether it may be there in a moment.
+    pub fault: StartFault,
 }
 
 /// Gives connections to an app-server. Implemented for keepers; tests and embedders bring their own.

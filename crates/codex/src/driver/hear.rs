@@ -4,7 +4,7 @@ use jiff::Zoned;
 use ostler_model::plan::{Plan, PlanStatus, PlanStep};
 use ostler_model::thread::{DeltaKind, GiveFailure, Said, SaidEnd, Signal, What};
 use ostler_model::usage::Tokens;
-use ostler_model::{AskId, Failure, Goal, ThreadId, TurnId};
+use ostler_model::{AskId, Failure, FailureClass, Goal, ThreadId, TurnId};
 
 use super::actor::{Actor, Link};
 use super::auto_review::auto_review;
@@ -45,7 +45,11 @@ impl Actor {
         self.hear_piece();
         let notice = self.notice(&notification, &call);
         let now = || Zoned::now().with_time_zone(self.time_zone.clone());
-        let context = Context { epoch: self.epoch, limits: self.limits.as_ref(), now: &now };
+        let home = match &self.link {
+            Link::Up { server, .. } => server.greeting().codex_home.as_deref(),
+            Link::Connecting | Link::Down => None,
+        };
+        let context = Context { epoch: self.epoch, limits: self.limits.as_ref(), now: &now, home };
         let said = said(&notification, &context);
         match &said {
             Some((speaker, _)) => self.tell_line(speaker, &call),
@@ -207,11 +211,17 @@ pub(crate) struct Context<'a> {
     pub(crate) limits: Option<&'a RateLimits>,
     /// In the app-server's own time zone; only looked at when a limit is reached.
     pub(crate) now: &'a dyn Fn() -> Zoned,
+    /// Of the app-server.
+    pub(crate) home: Option<&'a str>,
 }
 
 impl Context<'_> {
     fn failure(&self, error: &TurnError) -> Failure {
-        failure_just_now(error, self.limits, &(self.now)())
+        let mut failure = failure_just_now(error, self.limits, &(self.now)());
+        if failure.class == FailureClass::Auth {
+            failure.codex_home = self.home.map(Box::from);
+        }
+        failure
     }
 }
 

@@ -12,6 +12,7 @@ use crate::keeper::environment::codex_environment;
 use crate::keeper::{self, Condition, Found, KeeperId, StartKeeper, StopMode};
 use crate::peer::PeerSettings;
 use crate::secrets::{Filter, Secrets};
+use crate::start_fault::StartFault;
 use crate::transport::UnixSocket;
 
 /// Starts a keeper when there is none, and goes back to it as long as its Codex lives.
@@ -78,7 +79,10 @@ impl KeeperConnector {
             self.end(&id).await?;
         }
         let record = keeper::start(self.start.clone()).await;
-        let record = record.map_err(|error| self.error(error.to_string()))?;
+        let record = record.map_err(|error| ConnectError {
+            fault: StartFault::of_keeper(&error),
+            ..self.error(error.to_string())
+        })?;
         *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.id.clone());
         self.replaced.notify_one();
         match self.find(&record.id) {
@@ -100,7 +104,10 @@ impl KeeperConnector {
         let transport = transport.map_err(|error| self.error(error.to_string()))?;
         let (server, events) = AppServer::greet(transport, &hello(), &self.settings)
             .await
-            .map_err(|error| self.error(error.to_string()))?;
+            .map_err(|error| ConnectError {
+                fault: StartFault::of_handshake(&error),
+                ..self.error(error.to_string())
+            })?;
         Ok(Connection { server, events })
     }
 
@@ -128,7 +135,7 @@ impl KeeperConnector {
     }
 
     fn error(&self, message: String) -> ConnectError {
-        ConnectError { message, evidence: self.evidence() }
+        ConnectError { message, evidence: self.evidence(), fault: StartFault::Passing }
     }
 }
 

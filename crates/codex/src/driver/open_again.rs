@@ -15,6 +15,7 @@ use crate::app_server::AppServer;
 use crate::protocol::request::command::BackgroundTerminalsClean;
 use crate::protocol::request::thread::{ThreadInjectItems, ThreadResume};
 use crate::protocol::request::turn::TurnInterrupt;
+use crate::start_fault::StartFault;
 use crate::thread::TurnInput;
 use crate::thread::open::{OpenError, OpenedThread};
 use crate::thread::settings::ThreadSettings;
@@ -84,10 +85,10 @@ impl From<NotReopened> for Failure {
             NotReopened::Lost(failure) => return failure,
             NotReopened::Refused(error) => error,
         };
-        let class = match error {
-            OpenError::Connection(_) => FailureClass::ServerGone,
-            OpenError::NotFound { .. } => FailureClass::Missing,
-            _ => FailureClass::BadRequest,
+        let class = match (&error, StartFault::of_open(&error)) {
+            (OpenError::NotFound { .. }, _) => FailureClass::Missing,
+            (_, StartFault::Passing | StartFault::NoCodex) => FailureClass::ServerGone,
+            (_, StartFault::Lasting) => FailureClass::BadRequest,
         };
         Self::new(class, error.to_string())
     }

@@ -16,6 +16,7 @@ use crate::peer::{RequestError, RpcError};
 use crate::protocol::request::command::BackgroundTerminalsClean;
 use crate::protocol::request::thread::ThreadCompact;
 use crate::protocol::request::turn::{ReviewStart, TurnInterrupt, TurnStart, TurnSteer};
+use crate::start_fault::StartFault;
 use crate::thread::{Told, TurnContent, TurnInput};
 
 /// Codex answers an interrupt within 20 ms, and one of a turn that was interrupted before not until the end of the next.
@@ -299,8 +300,11 @@ pub(crate) fn rpc_failure(error: &RpcError) -> GiveFailure {
         Some(GiveRefusal::NoSuchTurn) => GiveFailure::NoSuchTurn,
         Some(GiveRefusal::NotSteerable) => GiveFailure::NotSteerable,
         None => {
-            let message = error.message.clone();
-            GiveFailure::Refused(Failure::new(FailureClass::BadRequest, message))
+            let class = match StartFault::of_answer(error) {
+                StartFault::Passing => FailureClass::Overload,
+                StartFault::NoCodex | StartFault::Lasting => FailureClass::BadRequest,
+            };
+            GiveFailure::Refused(Failure::new(class, error.message.clone()))
         }
     }
 }

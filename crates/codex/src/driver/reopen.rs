@@ -13,6 +13,7 @@ use super::open_again::{Before, Reopened, open_again, rejoin_agent, words_of};
 use super::remembered::Remembered;
 use crate::app_server::AppServer;
 use crate::protocol::request::thread::ThreadUnsubscribe;
+use crate::start_fault::StartFault;
 use crate::thread::{Notice, Told};
 
 impl Actor {
@@ -244,7 +245,11 @@ async fn connect(
             Ok(connected) => return connected,
             Err(_) => {
                 let message = "the app-server could not be reached in time".to_owned();
-                return Err(ConnectError { message, evidence: connector.evidence() });
+                return Err(ConnectError {
+                    message,
+                    evidence: connector.evidence(),
+                    fault: StartFault::Passing,
+                });
             }
         }
     }

@@ -89,7 +89,7 @@ fn result_texts(result: &mut TurnResult, look: Look<'_>) {
 }
 
 fn failure_texts(failure: &mut Failure, look: Look<'_>) {
-    let Failure { class: _, message, details, http_status: _, evidence } = failure;
+    let Failure { class: _, message, details, http_status: _, evidence, codex_home: _ } = failure;
     look(message);
     maybe(details, look);
     maybe(evidence, look);

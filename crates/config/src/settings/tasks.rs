@@ -93,9 +93,16 @@ section! {
     /// How long a turn may take, not counting the time it waits for a person; then it is interrupted. The default is no
     /// limit: Ostler ends no turn that you did not ask it to end.
     turn_timeout: Option<Duration> = None, 1..=30 * DAY;
-    /// What happens when nothing comes from a turn for two minutes although Codex answers: it is reported, or the turn is
-    /// interrupted, or the task fails.
+    /// What happens when nothing comes from a turn for as long as `silence` says although Codex answers: it is reported, or
+    /// the turn is interrupted, or the task fails.
     on_stall: OnStall = OnStall::Warn;
+    /// How long nothing may come from a turn before it is looked at. Long reasoning of today's models is silent for about a
+    /// minute.
+    silence: Duration = minutes(2), 1..=DAY;
+    /// How long a task waits for a model that cannot be reached or whose server fails, after Codex's own retries. It tries
+    /// again with growing pauses of up to five minutes, and goes on where it stopped. Then it fails; `"off"` waits for
+    /// as long as it takes. A turn that had done something when it was cut off follows `on_crash`.
+    outage_patience: Option<Duration> = Some(Duration::from_secs(DAY)), 1..=30 * DAY;
     /// The tokens a task may use. At the edge it pauses and asks.
     budget_tokens: Option<u64> = None, 1..=1_000_000_000_000;
     /// The time a task may work, not counting the time it waits. At the edge it pauses and asks.

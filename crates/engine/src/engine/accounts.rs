@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::Engine;
-use crate::pool::Server;
+use crate::pool::{AtWork, Server};
 
 /// An app-server answers within milliseconds what it has at hand; limits it asks its provider for.
 const DEADLINE: Duration = Duration::from_secs(15);
@@ -63,7 +63,8 @@ impl Engine {
     /// the task that is likely to follow finds it.
     pub async fn models(&self, settings: &TaskSettings) -> Result<Vec<ModelShown>, Failure> {
         let settings = TaskSettings { isolate: false, ..settings.clone() };
-        let seat = self.shared.pool.seat(&TaskId::new("models"), &settings, None).await?;
+        let seat =
+            self.shared.pool.seat(&TaskId::new("models"), &settings, None, AtWork::No).await?;
         let asking = async {
             let server = seat.driver().server().await.map_err(|error| error.to_string())?;
             let models = account::all_models(&server, Models::WithHidden).await;

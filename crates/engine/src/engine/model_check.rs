@@ -8,6 +8,7 @@ use ostler_model::task::TaskSettings;
 use tokio::time::{Instant, timeout};
 
 use super::{Engine, ModelShown};
+use crate::pool::AtWork;
 use crate::refusal::{Problem, Refusal};
 
 /// Models change with a new Codex or another login, which is rare.
@@ -74,7 +75,7 @@ impl Engine {
 
     async fn ask_models(&self, settings: &TaskSettings) -> Listed {
         let settings = TaskSettings { isolate: false, ..settings.clone() };
-        let seat = self.shared.pool.seat(&TaskId::new("models"), &settings, None).await;
+        let seat = self.shared.pool.seat(&TaskId::new("models"), &settings, None, AtWork::No).await;
         let seat = seat.map_err(|failure| failure.message)?;
         let server = seat.driver().server().await.map_err(|error| error.to_string())?;
         let provider = match settings.model_provider {

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use ostler_codex::driver::Driver;
 use ostler_codex::keeper::{self, Condition, Found, Record};
+use ostler_codex::login::Login;
 use ostler_codex::protocol::CodexVersion;
 use ostler_model::Failure;
 use ostler_store::Write;
 use tokio::time::timeout;
 
 use super::kind::{Kind, Purpose, canonical, named_home};
-use super::start::{driver_settings, gone};
+use super::start::{driver_settings, gone, unreached};
 use super::{Pool, Server};
 
 impl Pool {
@@ -116,12 +117,13 @@ impl Pool {
             version,
             given_home: record.codex_home.clone(),
             home: home.to_owned(),
+            login: Login::read(home),
             digest: purpose.digest.clone(),
         };
         let connector = Arc::new(self.connector(&kind, &purpose).at(found.id().clone()));
         let joined = Driver::join(connector.clone(), driver_settings()).await;
-        let (driver, task) = joined.map_err(|error| gone(error.message, error.evidence))?;
-        self.welcome(driver, task, connector, purpose, tenancy).await
+        let (driver, task) = joined.map_err(unreached)?;
+        self.welcome(driver, task, connector, purpose, tenancy, None).await
     }
 
     /// What the store says of app-servers that are no more.

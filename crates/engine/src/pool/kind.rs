@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ostler_codex::keeper::environment::{EnvironmentRule, codex_environment};
 use ostler_codex::keeper::{KeeperId, MARK};
+use ostler_codex::login::Login;
 use ostler_codex::protocol::CodexVersion;
 use ostler_model::TaskId;
 use sha2::{Digest, Sha256};
@@ -27,6 +28,8 @@ pub(crate) struct Kind {
     pub(super) given_home: Option<PathBuf>,
     /// The same home always has the same name here.
     pub(crate) home: PathBuf,
+    /// As it is on disk; an app-server keeps the one that it has read.
+    pub(crate) login: Login,
     /// Of all this, and of what Codex sees of the environment.
     pub(super) digest: String,
 }
@@ -56,12 +59,14 @@ impl Kind {
         };
         add(OsStr::new(&version.to_string()));
         add(home.as_os_str());
+        let login = Login::read(&home);
+        add(OsStr::new(&login.identity));
         for (name, value) in &seen {
             add(name);
             add(value);
         }
         let digest = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self { codex, version, given_home, home, digest }
+        Self { codex, version, given_home, home, login, digest }
     }
 }
 

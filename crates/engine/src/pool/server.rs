@@ -26,6 +26,10 @@ pub(crate) struct Server {
     /// Given up when nothing of the app-server is left.
     pub(super) _tenancy: Tenancy,
     pub(super) is_retired: AtomicBool,
+    /// Its login was refused; no thread that is at rest goes on here.
+    pub(super) is_refused: AtomicBool,
+    /// The login that was on disk when it was started, as a digest; unknown of one that an earlier daemon started.
+    pub(super) login: Option<String>,
     pub(super) use_: Mutex<Use>,
 }
 
@@ -67,6 +71,10 @@ impl Server {
         !self.is_retired.swap(true, Ordering::Relaxed)
     }
 
+    pub(super) fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed)
+    }
+
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.use_.lock().unwrap_or_else(PoisonError::into_inner).idle_since
     }
@@ -102,6 +110,18 @@ impl Seat {
 
     pub(crate) fn home(&self) -> &Path {
         &self.server.home
+    }
+
+    /// The login is refused here: nobody gets another place, and it ends when those in it have left.
+    pub(crate) fn retire_for_login(&self) {
+        self.server.is_refused.store(true, Ordering::Relaxed);
+        self.server.retire();
+        self.wants_look.notify_one();
+    }
+
+    /// The login that the app-server was started with, as a digest.
+    pub(crate) fn login(&self) -> Option<&str> {
+        self.server.login.as_deref()
     }
 
     pub(crate) fn version(&self) -> String {

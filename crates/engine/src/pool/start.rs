@@ -6,11 +6,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use ostler_codex::driver::{Driver, DriverSettings, DriverTask, KeeperConnector};
+use ostler_codex::driver::{ConnectError, Driver, DriverSettings, DriverTask, KeeperConnector};
 use ostler_codex::keeper::environment::EnvironmentRule;
 use ostler_codex::keeper::{self, Condition, StartKeeper};
 use ostler_codex::peer::PeerSettings;
 use ostler_codex::protocol::CodexVersion;
+use ostler_codex::start_fault::StartFault;
 use ostler_model::{Failure, FailureClass, TaskId};
 use ostler_store::{StoreError, Write};
 use tokio::time::{Instant, timeout};
@@ -40,10 +41,15 @@ impl Pool {
             Err(error) => {
                 // It may run and not answer.
                 self.end_keeper(connector.keeper()).await;
-                return Err(gone(error.message, error.evidence));
+                return Err(unreached(error));
             }
         };
-        let welcomed = self.welcome(driver, task, connector.clone(), purpose, tenancy).await;
+        let login = Some(kind.login.content.clone());
+        let welcomed = self.welcome(driver, task, connector.clone(), purpose, tenancy, login).await;
+        let welcomed = match welcomed {
+            Ok(server) => self.refuse_older(kind, server).await,
+            Err(failure) => Err(failure),
+        };
         let server = match welcomed {
             Ok(server) => server,
             Err(failure) => {
@@ -66,9 +72,10 @@ impl Pool {
         connector: Arc<KeeperConnector>,
         purpose: Purpose,
         tenancy: Tenancy,
+        login: Option<String>,
     ) -> Result<Arc<Server>, Failure> {
         let answered = driver.server().await;
-        let answered = answered.map_err(|error| gone(error.message, error.evidence))?;
+        let answered = answered.map_err(unreached)?;
         let version = answered.version().clone();
         // What it says itself counts, whatever we thought of its environment.
         let home = answered.greeting().codex_home.as_deref().map(|home| canonical(Path::new(home)));
@@ -87,8 +94,21 @@ impl Pool {
             home,
             _tenancy: tenancy,
             is_retired: AtomicBool::new(false),
+            is_refused: AtomicBool::new(false),
+            login,
             use_: Use::none(),
         }))
+    }
+
+    /// A binary may be replaced between the look at it and its start.
+    async fn refuse_older(&self, kind: &Kind, server: Arc<Server>) -> Result<Arc<Server>, Failure> {
+        match self.pin(&server.home).await? {
+            Some(pin) if pin > server.version => {
+                let kind = Kind { version: server.version.clone(), ..kind.clone() };
+                Err(too_old(&kind, &pin))
+            }
+            _ => Ok(server),
+        }
     }
 
     /// The newest version that has run on this home.
@@ -197,6 +217,20 @@ impl Pool {
 /// Codex lives where we live.
 pub(super) fn driver_settings() -> DriverSettings {
     DriverSettings { time_zone: TimeZone::system(), ..DriverSettings::default() }
+}
+
+pub(super) fn unreached(error: ConnectError) -> Failure {
+    let class = class_of(error.fault);
+    Failure { evidence: error.evidence, ..Failure::new(class, error.message) }
+}
+
+/// What passes is tried again, what a Codex would change is waited for, and the rest ends the task.
+pub(crate) fn class_of(fault: StartFault) -> FailureClass {
+    match fault {
+        StartFault::Passing => FailureClass::ServerGone,
+        StartFault::NoCodex => FailureClass::NoCodex,
+        StartFault::Lasting => FailureClass::BadRequest,
+    }
 }
 
 pub(super) fn gone(message: String, evidence: Option<String>) -> Failure {

@@ -16,6 +16,7 @@ impl Runner {
             self.leave_at = None;
             self.todo.push(Todo::Leave);
         }
+        self.look_at_login();
         self.step(Signal::Tick);
     }
 

@@ -2,6 +2,7 @@
 
 use ostler_model::task::IntentState;
 use ostler_model::{Failure, FailureClass, Goal, GoalChange, IntentId};
+use crate::pool::AtWork;
 
 use super::perform::Todo;
 use super::{Runner, Work};
@@ -37,7 +38,7 @@ impl Runner {
                 Some(driver) => driver,
                 None => {
                     let keeper = task.keeper.as_deref();
-                    match shared.pool.seat(&task.id, &task.settings, keeper).await {
+                    match shared.pool.seat(&task.id, &task.settings, keeper, AtWork::Yes).await {
                         Ok(taken) => seat.insert(taken).driver().clone(),
                         Err(failure) => {
                             return Work::Goal { intent, outcome: Box::new(Err(failure)) };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ostler_codex::driver::{Messages, ThreadOptions, WireLines};
 use ostler_codex::folder_trust::{self, Ignored};
+use ostler_codex::start_fault::StartFault;
 use ostler_codex::thread::open::OpenError;
 use ostler_codex::thread::settings::ThreadSettings;
 use ostler_codex::thread::{Notice, Recalled, Thread, ThreadUpdates};
@@ -20,7 +21,7 @@ use super::missing::{check_folder, no_thread};
 use super::model_choice;
 use super::recall::recall;
 use super::{Runner, Stage, Work};
-use crate::pool::Seat;
+use crate::pool::{AtWork, Seat, class_of};
 use crate::shared::{Shared, now};
 use crate::translate;
 
@@ -28,9 +29,9 @@ use crate::translate;
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// An app-server that dies while a thread is opened in it is replaced, so often.
-const TRIES: u32 = 7;
+const TRIES: u32 = 3;
 
-/// Before the second try; doubled each time, so that the last comes after about half a minute.
+/// Before the second try; doubled each time. After the last the task itself waits, and says so.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) struct Opened {
@@ -96,7 +97,12 @@ async fn open_somewhere(
     check_folder(task)?;
     let mut tries = 1;
     loop {
-        let seat = shared.pool.seat(&task.id, &task.settings, task.keeper.as_deref()).await;
+        let at_work = match task.turn.is_some() || !inputs.is_empty() {
+            true => AtWork::Yes,
+            false => AtWork::No,
+        };
+        let before = task.keeper.as_deref();
+        let seat = shared.pool.seat(&task.id, &task.settings, before, at_work).await;
         let opened = match seat {
             Ok(seat) => open_in(shared, seat, task, inputs, interrupted_by.clone()).await,
             Err(failure) => Err(failure),
@@ -204,10 +210,5 @@ fn unread(error: &StoreError) -> Failure {
 }
 
 fn failure(error: &OpenError) -> Failure {
-    let class = match error {
-        // The seat's app-server ran before; one that takes its place may be killed while it starts.
-        OpenError::Connection(_) | OpenError::NoServer(_) => FailureClass::ServerGone,
-        _ => FailureClass::BadRequest,
-    };
-    Failure::new(class, error.to_string())
+    Failure::new(class_of(StartFault::of_open(error)), error.to_string())
 }

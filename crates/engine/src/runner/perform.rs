@@ -51,6 +51,8 @@ pub(super) enum Todo {
         driver: ostler_model::AskId,
     },
     Tell(FromRunner),
+    /// Leave the app-server to those who work there.
+    Retire,
     Leave,
     Release {
         done: tokio::sync::oneshot::Sender<bool>,
@@ -97,6 +99,7 @@ impl Runner {
                 Effect::ChangeGoal { intent, change } => self.goal_is_to_change(intent, change),
                 Effect::ReadGoal => self.todo.push(Todo::ReadGoal),
                 Effect::LookFor { turn, inputs } => self.todo.push(Todo::LookFor { turn, inputs }),
+                Effect::Retire => self.note_refused_login(),
                 Effect::GiveBack { intent } => self.move_intent(&intent, IntentState::Pending),
             }
         }
@@ -126,6 +129,13 @@ impl Runner {
                 }
                 // A dispatcher that has ended needs to know nothing.
                 drop(self.shared.dispatcher.send(word).await);
+            }
+            Todo::Retire => {
+                if let Some(stage) = &self.stage {
+                    stage.seat.retire_for_login();
+                }
+                self.close_thread().await;
+                self.look_at_login();
             }
             Todo::Leave => self.leave_if_at_rest().await,
             Todo::Release { done } => {
@@ -256,6 +266,20 @@ impl Runner {
                     failure.message
                 )
             }
+            WhyAsk::Login(failure) => {
+                let home = self.shared.pool.home(&self.machine.task().settings);
+                let codex_home = failure.codex_home.clone().or(Some(home.display().to_string().into()));
+                let failure = Failure { codex_home, ..failure.clone() };
+                format!(
+                    "the login was refused ({}); {}. Then allow it; it also goes on when another task meets the new login",
+                    failure.message,
+                    failure.advice()
+                )
+            }
+            WhyAsk::Outage(failure) => format!(
+                "the model could not be reached in the middle of a turn ({})",
+                failure.message
+            ),
             WhyAsk::Budget(Edge::Tokens { used, most }) => {
                 format!("its budget of {most} tokens is used up ({used} used)")
             }

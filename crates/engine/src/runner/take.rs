@@ -142,5 +142,6 @@ impl Runner {
         };
         self.intents.insert(intent.id.clone(), intent);
         self.step(signal);
+        self.look_at_login();
     }
 }

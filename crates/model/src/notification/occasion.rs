@@ -7,7 +7,10 @@ use sha2::{Digest, Sha256};
 
 use crate::id::{AskId, DeliveryId, TaskId};
 use crate::task::machine::AskedOf;
-use crate::task::{Cause, TaskState};
+use crate::task::{Awaited, Cause, TaskState};
+
+/// An app-server that could not be started so often was not there for half a minute.
+const LONG_WAIT: u32 = 6;
 
 /// What is told of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -81,6 +84,14 @@ pub fn kind_of_move(to: TaskState, cause: &Cause) -> Option<Kind> {
         (TaskState::Failed, _) => Some(Kind::Failed),
         (TaskState::Cancelled, _) => Some(Kind::Cancelled),
         (TaskState::Parked, Cause::LimitReached { .. }) => Some(Kind::Parked),
+        // Once, and only if it does not pass at once.
+        (TaskState::Parked, Cause::Waiting { on, until: Some(_), tries, .. }) => {
+            let told_at = match on {
+                Awaited::AppServer => LONG_WAIT,
+                Awaited::Codex | Awaited::Model | Awaited::Login => 1,
+            };
+            (*tries == told_at).then_some(Kind::Parked)
+        }
         _ => None,
     }
 }

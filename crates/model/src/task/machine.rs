@@ -7,8 +7,8 @@
 //! A task that is over or parked has no turn and nothing given that is not proven: before that is known, it is at work.
 //!
 //! Start reading at [`Machine::step`]; `inputs` gives what is to be done, `place` waits for room and opens the thread,
-//! `ends` says what follows from the end of a turn, `goal` what a goal of Codex's own keeps open, `search` looks for what a turn that died was given, `budget` says where
-//! it stops to ask.
+//! `ends` says what follows from the end of a turn, `goal` what a goal of Codex's own keeps open, `search` looks for what a
+//! turn that died was given, `budget` says where it stops to ask, `waits` what it tries again by itself.
 
 mod budget;
 mod ends;
@@ -18,6 +18,7 @@ mod load;
 mod place;
 mod search;
 mod signal;
+mod waits;
 
 pub use load::{Loaded, Unsettled};
 pub use signal::{AskedOf, Effect, MayContinue, Owed, Signal, WhyAsk};
@@ -147,6 +148,7 @@ impl Machine {
             Signal::GoalChanged { intent, outcome } => {
                 self.goal_changed(intent, outcome, &mut out);
             }
+            Signal::LoginChanged => self.login_changed(&mut out),
             Signal::Tick => self.tick(&mut out),
         }
         self.keep_time();
@@ -156,8 +158,10 @@ impl Machine {
 
     /// Unix milliseconds at which [`Signal::Tick`] is wanted at the latest.
     pub fn wake_at(&self) -> Option<i64> {
-        let parked = self.task.wake_at.filter(|_| self.task.state == TaskState::Parked);
-        parked.or_else(|| [self.edge_at(), self.prods_at()].into_iter().flatten().min())
+        let waits = self.task.state == TaskState::Parked || self.waits_to_open();
+        let wake = self.task.wake_at.filter(|_| waits);
+        let parked = wake.filter(|_| self.task.state == TaskState::Parked);
+        parked.or_else(|| [wake, self.edge_at(), self.prods_at()].into_iter().flatten().min())
     }
 
     /// Whether nothing goes on and nothing waits to: the task need not be loaded.

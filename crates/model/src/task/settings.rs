@@ -10,6 +10,9 @@ use crate::thread::OnStall;
 /// One crash can be anything; a command that kills its app-server does so each time.
 const CRASH_LIMIT: u32 = 3;
 
+/// A day: an outage of a provider has lasted for hours, and somebody looks at a task within a day.
+const OUTAGE_PATIENCE_MS: u64 = 24 * 60 * 60 * 1000;
+
 /// Everything that holds for the whole task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -36,6 +39,10 @@ pub struct TaskSettings {
     pub escalate_after_ms: Option<u64>,
     pub turn_timeout_ms: Option<u64>,
     pub on_stall: OnStall,
+    /// A turn from which nothing has come for this long is looked at; without it after two minutes.
+    pub silence_ms: Option<u64>,
+    /// How long the task waits for a model that cannot be reached; without it as long as it takes.
+    pub outage_patience_ms: Option<u64>,
     pub budget: Budget,
     pub worktree: Option<Worktree>,
     /// Who is told what becomes of it: targets of the configuration by name, or addresses of webhooks.
@@ -167,6 +174,8 @@ impl Default for TaskSettings {
             escalate_after_ms: None,
             turn_timeout_ms: None,
             on_stall: OnStall::default(),
+            silence_ms: None,
+            outage_patience_ms: Some(OUTAGE_PATIENCE_MS),
             budget: Budget::default(),
             worktree: None,
             notify: Vec::new(),
@@ -178,6 +187,10 @@ impl Default for TaskSettings {
 impl TaskSettings {
     pub fn in_folder(cwd: impl Into<String>) -> Self {
         Self { cwd: cwd.into(), ..Self::default() }
+    }
+
+    pub fn silence(&self) -> Option<Duration> {
+        self.silence_ms.map(Duration::from_millis)
     }
 
     pub fn turn_timeout(&self) -> Option<Duration> {

@@ -91,6 +91,40 @@ impl fmt::Display for TaskState {
     }
 }
 
+/// What a task waits for before it tries again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Awaited {
+    /// An app-server that could not be started or reached for the moment.
+    AppServer,
+    /// A Codex that can be used.
+    Codex,
+    /// The model's server.
+    Model,
+    /// Another login than the one that was refused.
+    Login,
+}
+
+impl Awaited {
+    /// Follows "waiting for".
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::AppServer => "an app-server",
+            Self::Codex => "a Codex that can be used",
+            Self::Model => "the model",
+            Self::Login => "a login",
+        }
+    }
+
+    /// Whether a person has to do something about it.
+    pub fn needs_a_person(self) -> bool {
+        match self {
+            Self::AppServer | Self::Model => false,
+            Self::Codex | Self::Login => true,
+        }
+    }
+}
+
 /// Why a task changed its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
@@ -133,6 +167,26 @@ pub enum Cause {
         until: i64,
     },
     LimitPassed,
+    /// What it needs is not there. Times are unix milliseconds.
+    Waiting {
+        on: Awaited,
+        failure: Failure,
+        since: i64,
+        /// When it tries again by itself; without it, a person has to act.
+        until: Option<i64>,
+        /// Failed tries in a row.
+        tries: u32,
+    },
+    /// It tries again what failed.
+    TriesAgain {
+        on: Awaited,
+    },
+    /// It was waited for as long as the settings say.
+    WaitedTooLong {
+        on: Awaited,
+        failure: Failure,
+        since: i64,
+    },
     /// The limit was reached this often in a row without any work done between.
     LimitAgain {
         failure: Failure,
@@ -187,6 +241,15 @@ impl Cause {
             Self::Interrupted { by } => format!("interrupted by {}", by.describe()),
             Self::LimitReached { failure, .. } => failure.message.clone(),
             Self::LimitPassed => "the limit has passed".to_owned(),
+            Self::Waiting { on, failure, .. } => {
+                format!("waiting for {}: {}", on.describe(), failure.message)
+            }
+            Self::TriesAgain { on } => {
+                format!("it has waited for {} and tries again", on.describe())
+            }
+            Self::WaitedTooLong { on, failure, .. } => {
+                format!("it waited too long for {}: {}", on.describe(), failure.message)
+            }
             Self::LimitAgain { failure, times } => {
                 format!("{} ({times} times in a row, and no work done between)", failure.message)
             }

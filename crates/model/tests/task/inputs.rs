@@ -128,8 +128,8 @@ fn a_steer_that_was_lost_with_its_turn_gets_a_turn_of_its_own() {
 fn what_waits_behind_a_failure_is_not_done_and_says_why() {
     let mut rig = working();
     rig.submit("b", IfBusy::Queue);
-    let end = rig.end("t1", failed(FailureClass::Auth));
-    assert_eq!(settled(&end), [("b".into(), refused_as(FailureClass::Auth, "it failed"))]);
+    let end = rig.end("t1", failed(FailureClass::Sandbox));
+    assert_eq!(settled(&end), [("b".into(), refused_as(FailureClass::Sandbox, "it failed"))]);
     assert_eq!(moves(&end), [TaskState::Failed]);
 }
 

@@ -11,4 +11,5 @@ mod limits;
 mod loading;
 mod missing;
 mod rig;
+mod waits;
 mod world;

@@ -198,7 +198,7 @@ impl World {
                 Effect::Settle { intent, to } => self.settle(intent, to),
                 Effect::GiveBack { intent } => {
                     let record = self.record(intent);
-                    assert!(!record.state.is_open(), "{intent} waits already");
+                    assert_ne!(record.state, IntentState::Pending, "{intent} waits already");
                     record.state = IntentState::Pending;
                     self.given.remove(intent);
                     self.lost.insert(intent.clone());
@@ -214,7 +214,8 @@ impl World {
                 }
                 Effect::Owe(owed) => {
                     let id = self.add(Wish::Owed);
-                    self.stored.continued += u32::from(*owed == Owed::AfterLimit);
+                    let waited = matches!(owed, Owed::AfterLimit | Owed::AfterOutage);
+                    self.stored.continued += u32::from(waited);
                     then = self.machine.owe(self.now, id);
                 }
                 _ => {}
@@ -276,6 +277,10 @@ impl World {
             | Effect::Settle { .. }
             | Effect::Owe(_)
             | Effect::AskToContinue(_) => {}
+            Effect::Retire => {
+                self.looked_for = None;
+                self.thread.disconnect();
+            }
         }
     }
 

@@ -92,6 +92,14 @@ export function causeWords(cause: Cause): string {
       return `a limit is reached, until ${dateAndTime(cause.until)}`;
     case 'limit_passed':
       return 'the limit has passed';
+    case 'waiting': {
+      const next = cause.until === null ? '' : `; next try at ${dateAndTime(cause.until)}`;
+      return `waiting for ${awaitedWords[cause.on]} since ${dateAndTime(cause.since)}: ${failureWords(cause.failure)}${next}`;
+    }
+    case 'tries_again':
+      return `it has waited for ${awaitedWords[cause.on]} and tries again`;
+    case 'waited_too_long':
+      return `it waited too long for ${awaitedWords[cause.on]}: ${failureWords(cause.failure)}`;
     case 'limit_again':
       return `the limit was reached ${cause.times} times in a row: ${failureWords(cause.failure)}`;
     case 'server_lost':
@@ -114,6 +122,13 @@ export function causeWords(cause: Cause): string {
       return (cause as { cause: string }).cause.replaceAll('_', ' ');
   }
 }
+
+const awaitedWords = {
+  app_server: 'an app-server',
+  codex: 'a Codex that can be used',
+  model: 'the model',
+  login: 'a login',
+} as const;
 
 export function failureWords(failure: Failure): string {
   return saidInside(failure.message) || failure.class.class.replaceAll('_', ' ');

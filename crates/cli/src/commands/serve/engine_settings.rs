@@ -155,6 +155,8 @@ pub(crate) fn task_defaults(config: &Config) -> TaskSettings {
             config::OnStall::Interrupt => OnStall::Interrupt,
             config::OnStall::Fail => OnStall::Fail,
         },
+        silence_ms: Some(milliseconds(tasks.silence)),
+        outage_patience_ms: tasks.outage_patience.map(milliseconds),
         budget: Budget {
             tokens: tasks.budget_tokens,
             work_ms: tasks.budget_time.map(milliseconds),

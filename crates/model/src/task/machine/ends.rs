@@ -6,6 +6,7 @@ use super::Machine;
 use super::inputs::Rank;
 use super::search::Search;
 use super::signal::{Effect, MayContinue, Owed, WhyAsk};
+use super::waits::is_outage;
 use crate::failure::{Failure, FailureClass};
 use crate::task::OnCrash;
 use crate::task::intent::{IntentState, NotDone, Receipt};
@@ -90,6 +91,7 @@ impl Machine {
         match result.end {
             TurnEnd::Completed => {
                 self.task.tally.crashes = 0;
+                self.task.tally.tries = None;
                 self.task.limit_streak = 0;
                 match self.awaits_goal() {
                     // Codex starts the next turn by itself.
@@ -132,7 +134,9 @@ impl Machine {
         let limit = self.limit_passes_at(&failure);
         let is_crash = failure.class == FailureClass::ServerGone;
         let is_endless = failure.class == FailureClass::UsageLimit { resets_at: None };
-        if let Some(name) = wanted_by.filter(|_| is_crash || is_endless || limit.is_some()) {
+        let is_waited_for = is_outage(&failure.class) || failure.class == FailureClass::Auth;
+        let has_ended = is_crash || is_endless || is_waited_for || limit.is_some();
+        if let Some(name) = wanted_by.filter(|_| has_ended) {
             // It has ended, which is all that they wanted.
             let by = Interrupter::Caller { name };
             return self.next_or(TaskState::Cancelled, Cause::Interrupted { by }, out);
@@ -150,6 +154,10 @@ impl Machine {
         if failure.class == FailureClass::Missing {
             let cause = Cause::TurnFailed { failure: failure.clone() };
             return self.pause(WhyAsk::Missing(failure), cause, out);
+        }
+        if is_waited_for {
+            self.task.tally.crashes = 0;
+            return self.wait_for_model(failure, did_work, out);
         }
         if !is_crash {
             return self.end(TaskState::Failed, Cause::TurnFailed { failure }, out);
@@ -212,6 +220,7 @@ impl Machine {
         match answer {
             MayContinue::Yes => {
                 self.task.tally.crashes = 0;
+                self.task.tally.tries = None;
                 self.extend_budget();
                 self.shift(TaskState::Queued, Cause::GoesOn { by }, out);
                 match self.was_cut_off() {
@@ -234,25 +243,34 @@ impl Machine {
                 FailureClass::ServerGone
                     | FailureClass::Missing
                     | FailureClass::UsageLimit { resets_at: None }
+                    | FailureClass::Auth
+                    | FailureClass::Overload
+                    | FailureClass::Network
+                    | FailureClass::ServerError
             ),
         };
         is_ours || self.queue.is_empty()
     }
 
     pub(super) fn tick(&mut self, out: &mut Vec<Effect>) {
-        if self.task.state == TaskState::Parked
-            && self.task.wake_at.is_some_and(|at| at <= self.now)
-        {
-            self.task.wake_at = None;
-            self.shift(TaskState::Queued, Cause::LimitPassed, out);
-            self.take_up(Owed::AfterLimit, out);
+        if self.task.wake_at.is_some_and(|at| at <= self.now) {
+            match (self.task.state, self.task.cause.clone()) {
+                _ if self.waits_to_open() => self.open_again(out),
+                (TaskState::Parked, Cause::Waiting { on, .. }) => self.try_again(on, out),
+                (TaskState::Parked, _) => {
+                    self.task.wake_at = None;
+                    self.shift(TaskState::Queued, Cause::LimitPassed, out);
+                    self.take_up(Owed::AfterLimit, out);
+                }
+                _ => self.task.wake_at = None,
+            }
         }
         self.prod_goal(out);
         self.watch_budget(out);
     }
 
     /// Goes on with what was cut off, unless somebody wants another thing instead.
-    fn take_up(&mut self, owed: Owed, out: &mut Vec<Effect>) {
+    pub(super) fn take_up(&mut self, owed: Owed, out: &mut Vec<Effect>) {
         match self.queue.front().is_some_and(|waiting| waiting.rank == Rank::First) {
             true => self.go_on(out),
             false => out.push(Effect::Owe(owed)),
@@ -266,7 +284,7 @@ impl Machine {
         out.push(Effect::AskToContinue(why));
     }
 
-    fn park(&mut self, cause: Cause, out: &mut Vec<Effect>) {
+    pub(super) fn park(&mut self, cause: Cause, out: &mut Vec<Effect>) {
         self.hold_goal();
         self.shift(TaskState::Parked, cause, out);
         self.let_go(out);
@@ -280,6 +298,7 @@ impl Machine {
             self.task.tally.overtaken.clear();
         }
         self.task.wake_at = None;
+        self.task.tally.tries = None;
         self.task.ended_at = Some(self.now);
         self.leave_undone(&cause, out);
         self.stop_goal(out);
@@ -311,10 +330,14 @@ fn has_stopped(result: &TurnResult) -> bool {
             FailureClass::ServerGone
                 | FailureClass::UsageLimit { .. }
                 | FailureClass::RateLimit { .. }
+                | FailureClass::Auth
+                | FailureClass::Overload
+                | FailureClass::Network
+                | FailureClass::ServerError
         ),
     }
 }
 
-fn millis(duration: Duration) -> i64 {
+pub(super) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -75,6 +75,12 @@ impl Machine {
         self.queue.insert(at, Waiting { intent, if_busy, rank });
     }
 
+    /// One that was given in vain goes before all that came after it.
+    pub(super) fn line_up_again(&mut self, intent: IntentId) {
+        let at = self.queue.partition_point(|waiting| waiting.rank < Rank::InLine);
+        self.queue.insert(at, Waiting { intent, if_busy: IfBusy::Queue, rank: Rank::InLine });
+    }
+
     pub(super) fn interrupt(&mut self, intent: IntentId, by: String, out: &mut Vec<Effect>) {
         if self.is_busy() || self.awaits_goal() {
             self.stop_turn(&by, out);
@@ -115,6 +121,7 @@ impl Machine {
             (Place::Wanted, _) => {}
             (Place::Held, Phase::Opening) => self.start(out),
             (Place::Held, Phase::Closed) => {
+                self.task.wake_at = None;
                 self.phase = Phase::Opening;
                 self.start(out);
                 out.push(Effect::Open);
@@ -215,6 +222,9 @@ impl Machine {
         if is_missing && !may_have_run {
             return self.cannot_give(&intent, failure, out);
         }
+        if self.is_to_wait(&intent, &failure, may_have_run) {
+            return self.take_back(intent, &failure, out);
+        }
         let to = match may_have_run {
             true => IntentState::Unknown { why: failure.message.clone() },
             false => IntentState::NotDone { why: NotDone::Refused { failure: failure.clone() } },
@@ -265,6 +275,7 @@ impl Machine {
             let why = match cause {
                 Cause::TurnFailed { failure }
                 | Cause::StartFailed { failure }
+                | Cause::WaitedTooLong { failure, .. }
                 | Cause::LimitAgain { failure, .. } => {
                     NotDone::Refused { failure: failure.clone() }
                 }

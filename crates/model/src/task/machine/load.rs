@@ -60,6 +60,12 @@ impl Machine {
         for intent in loaded.intents {
             match intent {
                 Unsettled::Sent(_) => {}
+                // It was taken when nothing ran, and waits for its start.
+                Unsettled::Waiting { intent, if_busy: IfBusy::Fail }
+                    if machine.has_failed_to_start() && machine.queue.is_empty() =>
+                {
+                    machine.line_up(intent, IfBusy::Queue, Rank::InLine);
+                }
                 Unsettled::Waiting { intent, if_busy } => machine.submit(intent, if_busy, &mut out),
                 Unsettled::Owed(intent) => machine.line_up(intent, IfBusy::Queue, Rank::Ours),
                 Unsettled::Interrupt { intent, by } => machine.interrupt(intent, by, &mut out),

@@ -3,6 +3,7 @@
 use super::Machine;
 use super::search::Search;
 use super::signal::{Effect, WhyAsk};
+use super::waits::waits_for;
 use crate::failure::{Failure, FailureClass};
 use crate::task::intent::IntentState;
 use crate::task::state::{Cause, TaskState};
@@ -61,6 +62,7 @@ impl Machine {
 
     pub(super) fn opened(&mut self, out: &mut Vec<Effect>) {
         self.phase = Phase::Open;
+        self.has_started();
         self.search = Search::NotBegun;
         match self.place {
             // Nobody wants it any more, or not yet.
@@ -99,6 +101,9 @@ impl Machine {
             // It is tried again when its time has come.
             Place::None | Place::Wanted => return,
             Place::Held => {}
+        }
+        if let Some(on) = waits_for(&failure.class) {
+            return self.wait_to_open(on, failure, out);
         }
         self.task.turn = None;
         self.task.tally.running = None;

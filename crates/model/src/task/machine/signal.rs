@@ -72,6 +72,8 @@ pub enum Signal {
         agent: ThreadId,
         tokens: u64,
     },
+    /// The login on disk is another than the one that was refused.
+    LoginChanged,
     Tick,
 }
 
@@ -134,6 +136,8 @@ pub enum Effect {
     Owe(Owed),
     /// Ask whether the task shall go on.
     AskToContinue(WhyAsk),
+    /// Close the thread, and give its app-server no further ones: it keeps a login that is refused.
+    Retire,
 }
 
 /// Inputs that we give by ourselves.
@@ -142,6 +146,8 @@ pub enum Owed {
     AfterLimit,
     AfterCrash,
     AfterPause,
+    AfterOutage,
+    AfterLogin,
 }
 
 impl Owed {
@@ -163,6 +169,14 @@ impl Owed {
                 "The last turn was cut off because its process died. Go on with the task where it stopped. Look first at \
                  what has been done already; commands that were running may have been done in part."
             }
+            Self::AfterOutage => {
+                "The last turn was cut off because the model could not be reached. Go on with the task where it stopped. Look \
+                 first at what has been done already; do not repeat it."
+            }
+            Self::AfterLogin => {
+                "The last turn was cut off because the login was refused, which has been mended. Go on with the task where it \
+                 stopped. Look first at what has been done already; do not repeat it."
+            }
             Self::AfterPause => {
                 "The last turn was paused, and may go on now. Go on with the task where it stopped. Look first at what has \
                  been done already; do not repeat it."
@@ -180,4 +194,8 @@ pub enum WhyAsk {
     Limit(Failure),
     /// Its folder or its thread is gone.
     Missing(Failure),
+    /// The login was refused.
+    Login(Failure),
+    /// The model could not be reached in the middle of a turn.
+    Outage(Failure),
 }

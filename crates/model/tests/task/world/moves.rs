@@ -24,7 +24,8 @@ impl World {
             12..=14 => self.begin(more),
             15 => self.thread.take_steer(),
             16 if more.is_multiple_of(3) => self.give_back_all(more),
-            16 => self.thread.refuse(),
+            16 if more.is_multiple_of(2) => self.thread.refuse(FailureClass::Overload),
+            16 => self.thread.refuse(FailureClass::BadRequest),
             17 => self.thread.work(u64::from(more)),
             18 => self.thread.end(TurnEnd::Completed, 1),
             19 => {
@@ -34,6 +35,10 @@ impl World {
             20 if more.is_multiple_of(3) => self.thread.die_and_forget(),
             20 => self.thread.fail(FailureClass::ServerGone, u32::from(more % 2)),
             21 => self.reach_limit(more),
+            22 if more.is_multiple_of(3) => {
+                self.thread.fail(FailureClass::Network, u32::from(more % 2))
+            }
+            22 if more.is_multiple_of(4) => self.step(Signal::LoginChanged),
             22 => self.thread.fail(FailureClass::Auth, 0),
             23..=26 if more.is_multiple_of(3) => self.look(more),
             23..=26 => self.tell(),
@@ -102,8 +107,16 @@ impl World {
     }
 
     fn fail_to_open(&mut self, more: u8) {
+        let passing = [FailureClass::ServerGone, FailureClass::NoCodex, FailureClass::Busy];
+        if self.is_opening
+            && let Some(class) = passing.get(usize::from(more % 8))
+        {
+            self.is_opening = false;
+            let failure = Failure::new(class.clone(), "not now");
+            return self.step(Signal::OpenFailed { failure });
+        }
         // The thread of this world is not there any more after that, so it must be written.
-        if !self.is_opening || !more.is_multiple_of(4) || self.kill == Kill::BeforeWriting {
+        if !self.is_opening || more % 8 != 4 || self.kill == Kill::BeforeWriting {
             return;
         }
         self.is_opening = false;

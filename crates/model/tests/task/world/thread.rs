@@ -157,10 +157,10 @@ impl Thread {
         }
     }
 
-    pub(super) fn refuse(&mut self) {
+    pub(super) fn refuse(&mut self, class: FailureClass) {
         if self.turn.is_none() && !self.inputs.is_empty() {
             let (intent, _) = self.inputs.remove(0);
-            let failure = Failure::new(FailureClass::BadRequest, "no");
+            let failure = Failure::new(class, "no");
             let input = intent.as_str().into();
             self.log.push(Update::InputRefused { input, failure, may_have_run: false });
         }

@@ -58,7 +58,7 @@ pub(super) fn line(task: &Task) -> Value {
         "approval_policy": task.settings.approval,
         "final_answer": result.and_then(|result| result.final_answer.clone()),
         "error": failure.map(|failure| failure.message.clone()),
-        "error_advice": failure.map(|failure| failure.class.advice()),
+        "error_advice": failure.map(Failure::advice),
         "goal": task.goal,
         "turns": task.spent.turns,
         "tokens": task.spent.tokens,
@@ -88,6 +88,8 @@ fn failure(task: &Task) -> Option<&Failure> {
         Cause::TurnFailed { failure }
         | Cause::StartFailed { failure }
         | Cause::LimitReached { failure, .. }
+        | Cause::Waiting { failure, .. }
+        | Cause::WaitedTooLong { failure, .. }
         | Cause::LimitAgain { failure, .. }
         | Cause::ServerLost { failure } => return Some(failure),
         _ => {}

@@ -39,6 +39,8 @@ export type Edge =
   | { edge: 'work_time'; used_ms: number; most_ms: number }
   | { edge: 'turns'; used: number; most: number };
 
+export type Awaited = 'app_server' | 'codex' | 'model' | 'login';
+
 export type Cause =
   | { cause: 'submitted'; intent: Id }
   | { cause: 'placed' }
@@ -52,6 +54,9 @@ export type Cause =
   | { cause: 'interrupted'; by: Interrupter }
   | { cause: 'limit_reached'; failure: Failure; until: number }
   | { cause: 'limit_passed' }
+  | { cause: 'waiting'; on: Awaited; failure: Failure; since: number; until: number | null; tries: number }
+  | { cause: 'tries_again'; on: Awaited }
+  | { cause: 'waited_too_long'; on: Awaited; failure: Failure; since: number }
   | { cause: 'limit_again'; failure: Failure; times: number }
   | { cause: 'server_lost'; failure: Failure }
   | { cause: 'continue_asked'; ask: Id }

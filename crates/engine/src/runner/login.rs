@@ -1,0 +1,31 @@
+//! A login that was refused: which one it was, and whether there is another now.
+
+use ostler_model::TaskState;
+use ostler_model::task::machine::Signal;
+use ostler_model::task::{Awaited, Tries};
+
+use super::Runner;
+use super::perform::Todo;
+
+impl Runner {
+    /// The login that counts is the one that the app-server was started with: whoever has logged in since need not wait.
+    pub(super) fn note_refused_login(&mut self) {
+        let used = self.stage.as_ref().and_then(|stage| stage.seat.login()).map(str::to_owned);
+        let used = used.unwrap_or_else(|| self.shared.pool.login(&self.machine.task().settings));
+        if let Some(tries) = &mut self.machine.task_mut().tally.tries {
+            tries.login = Some(used);
+        }
+        self.todo.push(Todo::Retire);
+    }
+
+    /// Goes on if the login on disk is not the one that was refused.
+    pub(super) fn look_at_login(&mut self) {
+        let task = self.machine.task();
+        if let Some(Tries { on: Awaited::Login, login: Some(refused), .. }) = &task.tally.tries
+            && task.state == TaskState::Parked
+            && *refused != self.shared.pool.login(&task.settings)
+        {
+            self.step(Signal::LoginChanged);
+        }
+    }
+}
