@@ -2,8 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 use ostler_model::task::{
-    AskClosed, AskRecord, Awaited, Cause, Edge, IntentState, ModelChoice, NotDone, Receipt, Retrying,
-    Running, Sandbox, SandboxMode, Wish,
+    AskClosed, AskRecord, Awaited, Cause, Edge, IntentState, ModelChoice, NotDone, Receipt,
+    Retrying, Running, Sandbox, SandboxMode, Wish,
 };
 use ostler_model::{Task, TaskState};
 

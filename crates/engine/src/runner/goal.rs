@@ -1,8 +1,8 @@
 //! Reading and changing the goal of the task's thread.
 
+use crate::pool::AtWork;
 use ostler_model::task::IntentState;
 use ostler_model::{Failure, FailureClass, Goal, GoalChange, IntentId};
-use crate::pool::AtWork;
 
 use super::perform::Todo;
 use super::{Runner, Work};

@@ -268,7 +268,8 @@ impl Runner {
             }
             WhyAsk::Login(failure) => {
                 let home = self.shared.pool.home(&self.machine.task().settings);
-                let codex_home = failure.codex_home.clone().or(Some(home.display().to_string().into()));
+                let codex_home =
+                    failure.codex_home.clone().or(Some(home.display().to_string().into()));
                 let failure = Failure { codex_home, ..failure.clone() };
                 format!(
                     "the login was refused ({}); {}. Then allow it; it also goes on when another task meets the new login",

@@ -36,7 +36,7 @@ impl World {
             20 => self.thread.fail(FailureClass::ServerGone, u32::from(more % 2)),
             21 => self.reach_limit(more),
             22 if more.is_multiple_of(3) => {
-                self.thread.fail(FailureClass::Network, u32::from(more % 2))
+                self.thread.fail(FailureClass::Network, u32::from(more % 2));
             }
             22 if more.is_multiple_of(4) => self.step(Signal::LoginChanged),
             22 => self.thread.fail(FailureClass::Auth, 0),
