@@ -109,7 +109,7 @@ fn end_app_servers(world: &World) {
 
 #[rstest]
 fn no_program_of_a_folder_runs_before_a_person_trusts_it(
-    #[values("0.130.0", "0.142.5", "0.166.0", "0.169.0")] version: &str,
+    #[values("0.125.0", "0.130.0", "0.142.5", "0.166.0", "0.169.0")] version: &str,
 ) {
     let world = world(version);
     let codex_file = || fs::read(world.path("home/config.toml")).unwrap();

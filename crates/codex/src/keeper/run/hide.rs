@@ -8,10 +8,10 @@
 //!
 //! Whose keeper is dead cannot be reached any more: such an app-server is ended, and its threads go on in another one.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -53,13 +53,21 @@ pub(super) fn hide(socket: &Path) -> io::Result<Door> {
         return Err(io::Error::other("it was replaced while we looked"));
     }
     // Without its name nobody new reaches it, and nobody of ours has tried: they wait for the link, and may be there in the very
-    // moment it is. So whoever is connected before that is none of us, and would stay connected.
-    fs::remove_file(socket)?;
+    // moment it is. So whoever is connected before that is none of us, and would stay connected. Until then an empty file has the
+    // name: up to 0.142.5, Codex sets the mode of whatever has it, some time after it listens, and ends if that is nothing.
+    let draft = socket.with_added_extension("draft");
+    fs::set_permissions(
+        format!("/proc/self/fd/{}", file.as_raw_fd()),
+        Permissions::from_mode(0o600),
+    )?;
+    fs::write(&draft, "")?;
+    fs::rename(&draft, socket)?;
     let table = fs::read("/proc/net/unix")?;
     if is_connected(&String::from_utf8_lossy(&table), &socket.to_string_lossy()) {
         return Err(io::Error::other("a stranger connected to it before it was hidden"));
     }
-    symlink(format!("/proc/{}/fd/{}", own_pid(), file.as_raw_fd()), socket)?;
+    symlink(format!("/proc/{}/fd/{}", own_pid(), file.as_raw_fd()), &draft)?;
+    fs::rename(&draft, socket)?;
     Ok(Door::Held { file })
 }
 
@@ -133,6 +141,31 @@ mod tests {
             assert!(matches!(door, Ok(Door::Held { .. })), "{round}: {door:?}");
             waiting.join().unwrap();
         }
+    }
+
+    /// Codex sets its mode on another thread than the one that listens.
+    #[test]
+    fn there_is_always_something_under_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..300 {
+            let socket = folder.path().join(format!("socket {round}"));
+            let _listener = UnixListener::bind(&socket).unwrap();
+            let codex = {
+                let socket = socket.clone();
+                std::thread::spawn(move || {
+                    let mut is_last = false;
+                    while !is_last {
+                        is_last = fs::symlink_metadata(&socket).unwrap().is_symlink();
+                        fs::set_permissions(&socket, Permissions::from_mode(0o600)).unwrap();
+                    }
+                })
+            };
+            let door = hide(&socket).unwrap();
+            codex.join().unwrap();
+            let mode = fs::metadata(&socket).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{round}: {door:?}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 300);
     }
 
     #[test]
