@@ -92,9 +92,9 @@ pub(crate) fn style(state: TaskState) -> Style {
 
 /// Whether nothing goes on before a person has done something.
 pub(crate) fn needs_a_person(task: &Task) -> bool {
-    let waits_for_one = matches!(&task.cause, Cause::Waiting { on, .. } if on.needs_a_person());
     task.state.waits_for_a_person()
-        || (task.state == TaskState::Parked && (task.wake_at.is_none() || waits_for_one))
+        || (task.state == TaskState::Parked
+            && (task.wake_at.is_none() || task.cause.needs_a_person()))
 }
 
 pub(crate) fn cause(cause: &Cause, now: i64) -> String {

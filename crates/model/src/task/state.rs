@@ -116,14 +116,19 @@ impl Awaited {
         }
     }
 
-    /// Whether a person has to do something about it.
-    pub fn needs_a_person(self) -> bool {
+    /// Whether a person has to do something about it, after so many tries.
+    fn needs_a_person(self, tries: u32) -> bool {
         match self {
             Self::AppServer | Self::Model => false,
-            Self::Codex | Self::Login => true,
+            // One that is being upgraded, or that a busy machine killed, is there again after some seconds.
+            Self::Codex => tries >= TRIES_OF_A_CODEX,
+            Self::Login => true,
         }
     }
 }
+
+/// The last of them comes 14 seconds after the first.
+const TRIES_OF_A_CODEX: u32 = 4;
 
 /// Why a task changed its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -222,6 +227,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether it goes on only after a person has done something, though it tries by itself.
+    pub fn needs_a_person(&self) -> bool {
+        matches!(self, Self::Waiting { on, tries, .. } if on.needs_a_person(*tries))
+    }
+
     /// In one line, without times of day: those depend on who reads it.
     pub fn describe(&self) -> String {
         match self {

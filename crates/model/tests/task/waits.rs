@@ -48,6 +48,21 @@ fn an_app_server_that_does_not_start_is_tried_again_with_growing_pauses() {
     assert_eq!(rig.machine.task().tally.tries, None);
 }
 
+/// Whoever waits for the task would be told to act on an upgrade of a second.
+#[test]
+fn a_codex_that_is_missing_is_a_matter_for_a_person_once_it_stays_so() {
+    let mut rig = opening();
+    let mut needs_one = Vec::new();
+    for _ in 1..=5 {
+        open_fails(&mut rig, FailureClass::NoCodex);
+        needs_one.push(rig.machine.task().cause.needs_a_person());
+        rig.now = rig.machine.wake_at().unwrap();
+        rig.step(Signal::Tick);
+        rig.placed();
+    }
+    assert_eq!(needs_one, [false, false, false, true, true]);
+}
+
 #[test]
 fn a_turn_that_may_run_is_looked_for_until_it_is_found() {
     let mut rig = Rig::working(TaskSettings::default());
