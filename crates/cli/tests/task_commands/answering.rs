@@ -1,5 +1,6 @@
 //! What Codex asks, answered from a script, from terminals, and by a rule.
 
+use ostler_scripted_model::{Answer, Call, Conversation, Fault};
 use serde_json::{Value, json};
 
 use crate::world::{World, plain, word};
@@ -133,4 +134,31 @@ fn a_script_sees_what_is_asked_and_what_may_be_answered() {
     let cancelled = world.json(&["answer", &ask, "cancel"]);
     assert_eq!(cancelled["decision"]["decision"], "Cancel", "{cancelled}");
     assert_eq!(world.run(&["wait", &word(&cancelled["task"])]).exit, 7);
+}
+
+/// Of several sub-agents, the person must know which one asks.
+#[test]
+fn an_ask_of_a_sub_agent_names_it() {
+    let spawn = Call::function("spawn_agent", json!({ "message": "muck out" }));
+    let spawn = Answer { calls: vec![spawn], ..Answer::default() };
+    let of = |prompt: &str, answers| Conversation { prompt: prompt.to_owned(), answers };
+    let child = of("muck out", vec![command(LEAVES_A_LINE), text("Clean.")]);
+    // Its turn goes on as long as somebody may ask.
+    let hangs =
+        Answer { fault: Some(Fault::HangBeforeHeaders { for_ms: None }), ..Answer::default() };
+    let parent = of(PROMPT, vec![spawn, hangs]);
+    let world = World::with("0.130.0", vec![child, parent], "");
+    let (_, ask) = world.start_asking();
+
+    let asks = world.json(&["asks"]);
+    let agent = &asks["asks"][0]["ask"]["agent"];
+    let (name, thread) = (word(&agent["name"]), word(&agent["thread"]));
+    let named = format!("{name} (thread …{}): run ", &thread[thread.len() - 6..]);
+    let listed = world.run(&["asks"]);
+    assert!(listed.out.contains(&named), "{named:?} is not in {}", listed.out);
+    let mut terminal = world.on_terminal(&["answer", &ask]);
+    terminal.wait_for(CURSOR, 1).unwrap();
+    terminal.type_in("y\n").unwrap();
+    assert_eq!(terminal.exit_code().unwrap(), 0, "{}", plain(&terminal));
+    assert!(plain(&terminal).contains(&format!("the sub-agent {name} (")), "{}", plain(&terminal));
 }
