@@ -239,7 +239,7 @@ fn text_that_grows_is_whole_for_everybody_who_comes_in_between() {
 
 /// Whether what a viewer was told of a message, piece by piece or as a snapshot, was the whole message when it ended.
 pub(crate) fn saw_the_text_grow_whole(lines: &[Value]) -> bool {
-    let (mut text, mut is_whole) = (String::new(), false);
+    let (mut text, mut is_whole, mut has_ended) = (String::new(), false, false);
     for line in lines {
         let item = &line["event"]["update"]["item"]["body"];
         match line["line"].as_str().unwrap() {
@@ -248,12 +248,14 @@ pub(crate) fn saw_the_text_grow_whole(lines: &[Value]) -> bool {
                 let messages = partials.iter().filter(|partial| partial["kind"] == "message");
                 text = messages.map(|partial| partial["text"].as_str().unwrap()).collect();
             }
+            "grown" if line["kind"] == "message" && has_ended => return false,
             "grown" if line["kind"] == "message" => text.push_str(line["text"].as_str().unwrap()),
             _ if line["event"]["update"]["update"] == "item_ended"
                 && item["kind"] == "agent_message" =>
             {
                 // The end is told before pieces that were written with it, and has the text. What was told until then has no hole.
                 is_whole = item["text"].as_str().unwrap().starts_with(&text);
+                has_ended = true;
             }
             _ => {}
         }
