@@ -5,6 +5,8 @@
 
 use std::io;
 
+use rustix::io::Errno;
+
 use crate::app_server::{CallError, HandshakeError};
 use crate::binary::{NativeError, Probe, Unfit};
 use crate::keeper::{Exit, KeeperError};
@@ -25,65 +27,36 @@ use StartFault::{Lasting, NoCodex, Passing};
 
 /// Errors of the system that say nothing of what was asked: no process, memory, file, room on the disk for the moment, or
 /// a program file that is being written.
-const PASSING: [i32; 16] = [
-    libc_numbers::EINTR,
-    libc_numbers::EIO,
-    libc_numbers::EAGAIN,
-    libc_numbers::ENOMEM,
-    libc_numbers::EBUSY,
-    libc_numbers::ENFILE,
-    libc_numbers::EMFILE,
-    libc_numbers::ETXTBSY,
-    libc_numbers::ENOSPC,
-    libc_numbers::EPIPE,
-    libc_numbers::ECONNRESET,
-    libc_numbers::ENOBUFS,
-    libc_numbers::ETIMEDOUT,
-    libc_numbers::ECONNREFUSED,
-    libc_numbers::EDQUOT,
-    libc_numbers::ESTALE,
+const PASSING: [Errno; 16] = [
+    Errno::INTR,
+    Errno::IO,
+    Errno::AGAIN,
+    Errno::NOMEM,
+    Errno::BUSY,
+    Errno::NFILE,
+    Errno::MFILE,
+    Errno::TXTBSY,
+    Errno::NOSPC,
+    Errno::PIPE,
+    Errno::CONNRESET,
+    Errno::NOBUFS,
+    Errno::TIMEDOUT,
+    Errno::CONNREFUSED,
+    Errno::DQUOT,
+    Errno::STALE,
 ];
 
 /// Errors of the system that only a person can change.
-const LASTING: [i32; 8] = [
-    libc_numbers::EPERM,
-    libc_numbers::EACCES,
-    libc_numbers::ENOTDIR,
-    libc_numbers::EISDIR,
-    libc_numbers::EINVAL,
-    libc_numbers::EROFS,
-    libc_numbers::ENAMETOOLONG,
-    libc_numbers::ELOOP,
+const LASTING: [Errno; 8] = [
+    Errno::PERM,
+    Errno::ACCESS,
+    Errno::NOTDIR,
+    Errno::ISDIR,
+    Errno::INVAL,
+    Errno::ROFS,
+    Errno::NAMETOOLONG,
+    Errno::LOOP,
 ];
-
-mod libc_numbers {
-    use rustix::io::Errno;
-
-    pub(super) const EINTR: i32 = Errno::INTR.raw_os_error();
-    pub(super) const EIO: i32 = Errno::IO.raw_os_error();
-    pub(super) const EAGAIN: i32 = Errno::AGAIN.raw_os_error();
-    pub(super) const ENOMEM: i32 = Errno::NOMEM.raw_os_error();
-    pub(super) const EBUSY: i32 = Errno::BUSY.raw_os_error();
-    pub(super) const ENFILE: i32 = Errno::NFILE.raw_os_error();
-    pub(super) const EMFILE: i32 = Errno::MFILE.raw_os_error();
-    pub(super) const ETXTBSY: i32 = Errno::TXTBSY.raw_os_error();
-    pub(super) const ENOSPC: i32 = Errno::NOSPC.raw_os_error();
-    pub(super) const EPIPE: i32 = Errno::PIPE.raw_os_error();
-    pub(super) const ECONNRESET: i32 = Errno::CONNRESET.raw_os_error();
-    pub(super) const ENOBUFS: i32 = Errno::NOBUFS.raw_os_error();
-    pub(super) const ETIMEDOUT: i32 = Errno::TIMEDOUT.raw_os_error();
-    pub(super) const ECONNREFUSED: i32 = Errno::CONNREFUSED.raw_os_error();
-    pub(super) const EDQUOT: i32 = Errno::DQUOT.raw_os_error();
-    pub(super) const ESTALE: i32 = Errno::STALE.raw_os_error();
-    pub(super) const EPERM: i32 = Errno::PERM.raw_os_error();
-    pub(super) const EACCES: i32 = Errno::ACCESS.raw_os_error();
-    pub(super) const ENOTDIR: i32 = Errno::NOTDIR.raw_os_error();
-    pub(super) const EISDIR: i32 = Errno::ISDIR.raw_os_error();
-    pub(super) const EINVAL: i32 = Errno::INVAL.raw_os_error();
-    pub(super) const EROFS: i32 = Errno::ROFS.raw_os_error();
-    pub(super) const ENAMETOOLONG: i32 = Errno::NAMETOOLONG.raw_os_error();
-    pub(super) const ELOOP: i32 = Errno::LOOP.raw_os_error();
-}
 
 impl StartFault {
     /// A Codex that was looked at and passed over.
@@ -193,7 +166,7 @@ impl StartFault {
 }
 
 fn of_system(error: &io::Error) -> StartFault {
-    match error.raw_os_error() {
+    match Errno::from_io_error(error) {
         Some(number) if LASTING.contains(&number) => Lasting,
         _ => Passing,
     }
@@ -204,9 +177,9 @@ fn in_text(text: &str) -> StartFault {
     let numbers = text.split("os error ").skip(1);
     let mut numbers = numbers.filter_map(|rest| {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok()
+        digits.parse().ok().map(Errno::from_raw_os_error)
     });
-    match numbers.any(|number: i32| PASSING.contains(&number)) {
+    match numbers.any(|number| PASSING.contains(&number)) {
         true => Passing,
         false => NoCodex,
     }
