@@ -17,11 +17,13 @@ use crate::{LEAVES_A_LINE, PROMPT, answer_of, command, is_taken, stage_of, text}
 const AFTER_OUTAGE: &str = "cut off because the model could not be reached";
 const AFTER_LOGIN: &str = "cut off because the login was refused";
 
+fn status(status: u16) -> Fault {
+    Fault::Status { status, code: None, message: None, retry_after_s: None, body: None }
+}
+
 /// The model answers so each time.
-fn failing(status: u16) -> Answer {
-    let fault =
-        Fault::Status { status, code: None, message: None, retry_after_s: None, body: None };
-    Answer { fault: Some(fault), plays: Plays::Forever, ..Answer::default() }
+fn failing(code: u16) -> Answer {
+    Answer { fault: Some(status(code)), plays: Plays::Forever, ..Answer::default() }
 }
 
 /// As an upgrade does: the name is another file's from one moment to the next.
@@ -151,6 +153,26 @@ async fn a_model_that_fails_is_waited_for_and_the_task_goes_on_once(
     let taken = shop.intents(&task).await.unwrap();
     assert_eq!(taken.len(), 2, "the prompt and one word to go on: {taken:?}");
     assert!(taken.iter().all(|(_, state)| is_taken(state)), "{taken:?}");
+    shop.close().await.unwrap();
+}
+
+/// However the model is away, also for a task that has done nothing yet.
+#[rstest]
+#[case::internal_error(status(500))]
+#[case::bad_gateway(status(502))]
+#[case::overloaded(status(529))]
+#[case::no_network(Fault::Refuse { for_ms: None })]
+#[tokio::test]
+async fn every_kind_of_outage_is_waited_for(#[case] fault: Fault) {
+    let away = Answer { fault: Some(fault), plays: Plays::Forever, ..Answer::default() };
+    let stage = stage_of("0.169.0", vec![(AFTER_OUTAGE, vec![text("Two.")]), (PROMPT, vec![away])]);
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    let parked = shop.until(&task, TaskState::Parked).await.unwrap();
+    assert_eq!(waits_on(&parked), Some(Awaited::Model), "{parked:?}");
+    stage.model().accept_connections().await.unwrap();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!(answer_of(&ended), Some("Two."));
     shop.close().await.unwrap();
 }
 
