@@ -305,6 +305,7 @@ mod tests {
         let config = config(
             "[tasks]\nsandbox = \"workspace-write\"\napproval = \"untrusted\"\nnetwork = true\nmodel = \"m\"\n\
              on_crash = \"ask\"\nunattended = \"decline\"\nescalate_after = \"1m\"\nbudget_turns = 3\nisolate = true\n\
+             silence = \"45s\"\n\
              [codex]\nhome = \"~/codex\"\n",
         );
         let expected = TaskSettings {
@@ -320,6 +321,7 @@ mod tests {
             on_crash: OnCrash::Ask,
             unattended: Unattended::Decline,
             escalate_after_ms: Some(60_000),
+            silence_ms: Some(45_000),
             budget: Budget { turns: Some(3), ..Budget::default() },
             ..TaskSettings::default()
         };
