@@ -1,14 +1,19 @@
 //! A goal of Codex's own: the model sets it, Codex starts turn after turn by itself, and the task spans them all.
 
-use ostler_model::task::{IntentState, NotDone, Receipt};
+use ostler_model::task::{Budget, Cause, IntentState, NotDone, Receipt};
 use ostler_model::thread::{IfBusy, Update};
-use ostler_model::{Event, FailureClass, Goal, GoalChange, GoalStatus, Task, TaskState, TurnEnd};
+use ostler_model::{
+    Decision, Event, FailureClass, Goal, GoalChange, GoalStatus, Task, TaskSettings, TaskState,
+    TurnEnd,
+};
 use ostler_scripted_model::{Answer, Call, Fault};
 use ostler_testkit::{Stage, Workshop};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::{AFTER_CRASH, PROMPT, answer_of, command, hangs, is_taken, stage_of, text};
+use crate::{
+    AFTER_CRASH, AFTER_PAUSE, PROMPT, answer_of, command, hangs, is_taken, stage_of, text,
+};
 
 const NEXT: &str = "feed the cat";
 
@@ -288,6 +293,42 @@ async fn a_goal_is_set_paused_resumed_and_cleared_by_people(
     assert!(
         change(GoalChange::Set { objective: " ".to_owned(), token_budget: None }).await.is_err()
     );
+    shop.close().await.unwrap();
+}
+
+/// The budget of the task holds for the turns that Codex starts by itself.
+#[rstest]
+#[tokio::test]
+async fn a_goal_stops_at_the_edge_of_the_budget_and_goes_on_with_the_task(
+    #[values("0.142.5", "0.169.0")] version: &str,
+) {
+    let stage = stage_of(
+        version,
+        vec![
+            (AFTER_PAUSE, vec![ends_the_goal("complete"), text("Won.")]),
+            (PROMPT, vec![sets_a_goal(), text("One."), hangs()]),
+        ],
+    );
+    let shop = Workshop::open(&stage).await.unwrap();
+    let one_turn = |settings: &mut TaskSettings| {
+        settings.budget = Budget { turns: Some(1), ..Budget::default() };
+    };
+    let task = shop.start_with(&stage, PROMPT, one_turn).await.unwrap();
+    let parked = shop.until(&task, TaskState::Parked).await.unwrap();
+    assert!(matches!(parked.cause, Cause::BudgetUsed { .. }), "{:?}", parked.cause);
+    assert_eq!(status(&parked), Some(GoalStatus::Paused));
+
+    // The model goes on only once the goal does.
+    stage.model().hold_answers();
+    let ask = shop.ask(&task).await.unwrap();
+    shop.answer(&ask, Decision::Once).await.unwrap();
+    let is_active = |task: &Task| status(task) == Some(GoalStatus::Active);
+    shop.until_that(&task, is_active).await.unwrap();
+    stage.model().release_answers();
+
+    let ended = shop.until_that(&task, |task| task.state.is_over()).await.unwrap();
+    assert_eq!((ended.state, answer_of(&ended)), (TaskState::Completed, Some("Won.")));
+    assert_eq!(status(&ended), Some(GoalStatus::Complete));
     shop.close().await.unwrap();
 }
 

@@ -45,7 +45,7 @@ pub use redact::redact;
 pub use run::run;
 pub use start::{StartKeeper, last_words, last_words_since, start, words_so_far};
 pub use stop::{StopMode, StopReport, stop};
-pub use sweep::{remove, sweep};
+pub use sweep::{REMAINS_FOR, remove, sweep};
 
 /// The variable that names the keeper in the environment of everything below it.
 pub const MARK: &str = "OSTLER_KEEPER";

@@ -33,7 +33,8 @@ pub struct TurnResult {
     pub compacted: bool,
     /// Attempts that failed and that Codex repeated.
     pub retries: u32,
-    /// The app-server is gone or does not obey: the next turn needs a fresh one.
+    /// A host agent should begin its next turn in a fresh session: the app-server is gone or does not obey, the login was
+    /// refused, or the turn used up its time.
     pub retire: bool,
     pub elapsed_ms: u64,
 }

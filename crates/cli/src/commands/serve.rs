@@ -22,7 +22,7 @@ use ostler_engine::AuditLog;
 use ostler_server::activation;
 use ostler_server::guard::{Guard, GuardSettings, Hosts, Unseen, guard_routes};
 use ostler_server::heart::{Heart, Pulse};
-use ostler_server::lock::{Claim, DaemonLock};
+use ostler_server::lock::{Claim, DaemonLock, LockError};
 use ostler_server::routes::routes;
 use ostler_server::tcp::{TcpDoor, TcpSettings, TlsFiles};
 use ostler_server::{
@@ -130,12 +130,18 @@ async fn serve(
         places::private_folder(path.parent().unwrap_or(&places.runtime))?;
     }
     let claim = Claim { version: VERSION.to_owned(), started_at, is_service, socket };
-    let lock = if arguments.successor {
+    let mut lock = if arguments.successor {
         DaemonLock::take_over(&places.daemon_lock(), claim, SUCCESSOR_PATIENCE)?
     } else {
-        DaemonLock::take(&places.daemon_lock(), claim)?
+        match DaemonLock::take(&places.daemon_lock(), claim) {
+            // Several commands may start a daemon at once; all of them find the one that won.
+            Err(error @ LockError::Held(_)) if arguments.detached => {
+                tracing::info!("not needed: {error}");
+                return Ok(());
+            }
+            taken => taken?,
+        }
     };
-    let mut lock = lock;
     lost_database::check(&lock, &places, config.config())?;
     let door = Door::open(settings, Limits::default(), &lock)?;
     let tcp = arguments.tcp(&config.config().server).map(|tcp| TcpDoor::open(&tcp)).transpose()?;

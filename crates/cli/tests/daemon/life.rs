@@ -90,6 +90,8 @@ fn many_starts_at_once_leave_one_daemon_and_all_find_it() {
         // Those that lost are gone or about to go.
         wait_until("one daemon is left", || daemons(&world) == [found[0]]);
         assert_eq!(world.json(&["daemon", "status"])["epoch"], 1);
+        let log = fs::read_to_string(world.path("state/logs/daemon.log")).unwrap();
+        assert!(!log.contains("ERROR"), "{log}");
     }
 }
 

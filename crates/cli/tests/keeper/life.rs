@@ -1,11 +1,11 @@
 //! A keeper's ordinary life: its files, its memory, its end when asked.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use ostler_codex::keeper::{find, remove, sweep};
+use ostler_codex::keeper::{REMAINS_FOR, find, remove, sweep};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -118,4 +118,19 @@ fn a_folder_is_removed_once_its_keeper_has_ended_and_not_before() {
     remove(&found).unwrap();
     assert!(!folder.exists());
     remove(&found).unwrap();
+}
+
+#[test]
+fn a_start_removes_what_ended_long_ago() {
+    let world = World::new();
+    fs::create_dir_all(world.root()).unwrap();
+    fs::set_permissions(world.root(), Permissions::from_mode(0o700)).unwrap();
+    let [old, new] = ["0000dead", "0000beef"].map(|id| world.root().join(id));
+    for folder in [&old, &new] {
+        fs::create_dir(folder).unwrap();
+    }
+    let long_ago = SystemTime::now() - 2 * REMAINS_FOR;
+    fs::File::open(&old).unwrap().set_modified(long_ago).unwrap();
+    world.start(NEWEST);
+    assert_eq!([old.exists(), new.exists()], [false, true]);
 }

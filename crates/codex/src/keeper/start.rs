@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::Command;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::environment::{EnvironmentRule, codex_environment};
@@ -24,7 +25,7 @@ use super::record::{Record, SCHEMA, State};
 use super::redact::redact;
 use super::scope::Scope;
 use super::stop::{StopMode, stop};
-use super::sweep::remove_folder;
+use super::sweep::{REMAINS_FOR, remove_folder, sweep};
 use super::tree;
 
 /// Between two looks whether codex listens; codex needs about 100 ms, so this adds a tenth at most.
@@ -94,12 +95,18 @@ pub async fn start(request: StartKeeper) -> Result<Record, KeeperError> {
     if let Some(home) = &request.environment_rule.codex_home {
         usable(home)?;
     }
+    // Commands that use no daemon start keepers too, and nobody else removes what they leave when they fail.
+    let root = request.root.clone();
+    let swept = spawn_blocking(move || sweep(&root, REMAINS_FOR, Timestamp::now()));
     let folder = KeeperFolder::create(&request.root)?;
     let mut built = codex_environment(&request.environment, &request.environment_rule, folder.id());
     git_calls::tame(&mut built.variables, request.codex_version.as_deref());
     let outcome = launch(&request, &folder, &built.variables, &built.stripped).await;
     if outcome.is_err() {
         clean_up(folder).await?;
+    }
+    if let Ok(Err(error)) = swept.await {
+        tracing::warn!(%error, "cannot remove the folders of keepers that ended long ago");
     }
     outcome
 }

@@ -12,6 +12,9 @@ use super::folder::KeeperId;
 use super::list::{Condition, Found, judge, list};
 use super::process::{Here, ProcessTable};
 
+/// How long the folder of an ended keeper is kept, so that somebody can read why it ended.
+pub const REMAINS_FOR: Duration = Duration::from_hours(1);
+
 /// Removes the folders of keepers that ended, or were lost, at least `age` before `now`; gives what it removed. Of those
 /// that ended later only the sockets go: nobody answers there, and the last words may be wanted.
 ///

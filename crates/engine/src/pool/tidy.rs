@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use ostler_codex::keeper::{self, KeeperId, StopMode};
+use ostler_codex::keeper::{self, KeeperId, REMAINS_FOR, StopMode};
 use ostler_store::{AppServerRow, Write};
 
 use super::{Kind, Pool, Server};
@@ -13,9 +13,6 @@ use crate::shared::now;
 /// From one look at the memory of the app-servers to the next. Codex grows by about 2 MB a thread, so a pool that fills up
 /// within that time is still near its cap.
 const MEMORY_LOOKS: Duration = Duration::from_secs(30);
-
-/// How long an ended keeper's last words are kept for whoever wants to know why.
-const REMAINS: Duration = Duration::from_secs(60 * 60);
 
 /// Ending one takes milliseconds, and seconds if it does not obey; then it is killed.
 const END_PATIENCE: Duration = Duration::from_secs(30);
@@ -112,7 +109,7 @@ impl Pool {
     /// The folders of keepers that ended long ago.
     pub(super) async fn sweep_remains(&self) {
         let keepers = self.settings().keepers.clone();
-        let sweep = move || keeper::sweep(&keepers, REMAINS, Timestamp::now());
+        let sweep = move || keeper::sweep(&keepers, REMAINS_FOR, Timestamp::now());
         match tokio::task::spawn_blocking(sweep).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::warn!(%error, "the remains of keepers are left"),
@@ -122,7 +119,7 @@ impl Pool {
         let mut state = self.state();
         // Whatever is not one of ours that live may be remains.
         if left > state.servers.len() + state.arriving.len() + state.ending.len() {
-            state.tidying.remains_at.get_or_insert_with(|| Instant::now() + REMAINS);
+            state.tidying.remains_at.get_or_insert_with(|| Instant::now() + REMAINS_FOR);
         }
     }
 

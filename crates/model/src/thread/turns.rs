@@ -176,7 +176,6 @@ impl Turn {
             turn: self.id,
             inputs: self.inputs,
             unanswered: if end == TurnEnd::Completed { self.unanswered } else { Vec::new() },
-            end,
             final_answer: self.answer.or(self.unmarked_answer),
             tool_iterations: self.tool_iterations,
             usage: self.usage,
@@ -185,7 +184,8 @@ impl Turn {
             unseen_changes: self.unseen_changes,
             compacted: self.compacted,
             retries: self.retries,
-            retire,
+            retire: retire || is_unfit_for_more(&end),
+            end,
             elapsed_ms: u64::try_from((self.before + now.since(self.began)).as_millis())
                 .unwrap_or(u64::MAX),
         }
@@ -218,6 +218,16 @@ impl Turn {
                 TurnEnd::Failed { failure: Failure::new(class, message) }
             }
         }
+    }
+}
+
+/// Failures after which a host agent should not reuse its session.
+fn is_unfit_for_more(end: &TurnEnd) -> bool {
+    match end {
+        TurnEnd::Failed { failure } => {
+            matches!(failure.class, FailureClass::Auth | FailureClass::TimedOut)
+        }
+        TurnEnd::Completed | TurnEnd::Interrupted { .. } => false,
     }
 }
 

@@ -12,6 +12,10 @@ fn goal(status: GoalStatus) -> Option<Goal> {
     Some(Goal { objective, status, token_budget: None, tokens_used: 0, seconds_used: 0, rounds: 0 })
 }
 
+fn goal_after(rounds: u32, status: GoalStatus) -> Option<Goal> {
+    goal(status).map(|goal| Goal { rounds, ..goal })
+}
+
 fn told(status: GoalStatus) -> Update {
     Update::Goal { goal: goal(status) }
 }
@@ -184,6 +188,26 @@ fn turns_of_a_goal_count_against_the_budget() {
     rig.placed();
     let began = begin_by_itself(&mut rig, "t3");
     assert!(began.contains(&change(GoalChange::Resume)), "{began:?}");
+}
+
+/// The model completes its goal in the moment in which the turn is stopped, and our pause comes after it.
+#[test]
+fn a_goal_that_was_completed_before_the_pause_is_complete_and_not_resumed() {
+    let budget = Budget { turns: Some(1), ..Budget::default() };
+    let mut rig = Rig::working(TaskSettings { budget, ..TaskSettings::default() });
+    rig.tell(told(GoalStatus::Active));
+    rig.end("t1", TurnEnd::Completed);
+    begin_by_itself(&mut rig, "t2");
+    rig.tell(told(GoalStatus::Complete));
+    rig.tell(told(GoalStatus::Paused));
+    assert_eq!(moves(&rig.end("t2", interrupted("the budget"))), [TaskState::Parked]);
+    assert_eq!(rig.machine.task().goal, goal_after(2, GoalStatus::Complete));
+
+    rig.step(Signal::MayContinue { answer: MayContinue::Yes, by: "ana".to_owned() });
+    rig.machine.owe(rig.now, "o".into());
+    rig.placed();
+    assert!(!rig.begin("t3", "o").contains(&change(GoalChange::Resume)));
+    assert_eq!(moves(&rig.end("t3", TurnEnd::Completed)), [TaskState::Completed]);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn a_turn_that_used_up_its_time_is_ended_as_failed() {
     assert_eq!(rig.wake(), [stops("t1")]);
     let failure = failure(FailureClass::TimedOut, "the turn used up its 30 s");
 
-    assert_eq!(end(&rig.feed(interrupted("t1"))), Some((TurnEnd::Failed { failure }, false)));
+    assert_eq!(end(&rig.feed(interrupted("t1"))), Some((TurnEnd::Failed { failure }, true)));
 }
 
 #[test]

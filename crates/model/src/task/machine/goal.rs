@@ -7,7 +7,7 @@
 use super::signal::Effect;
 use super::{Machine, Phase};
 use crate::failure::{Failure, FailureClass};
-use crate::goal::{Goal, GoalChange};
+use crate::goal::{Goal, GoalChange, GoalStatus};
 use crate::id::IntentId;
 use crate::task::intent::{IntentState, NotDone, Receipt};
 use crate::task::state::{Cause, TaskState};
@@ -44,11 +44,25 @@ impl Machine {
         let known = self.task.goal.take();
         self.task.goal = goal.map(|goal| {
             let same = known.filter(|known| known.objective == goal.objective);
-            Goal { rounds: same.map_or(0, |known| known.rounds), ..goal }
+            let rounds = same.as_ref().map_or(0, |known| known.rounds);
+            // Whoever stops a turn pauses the goal, which may have been completed just before.
+            let was_complete = same.is_some_and(|known| known.status == GoalStatus::Complete);
+            let status = match goal.status {
+                GoalStatus::Paused if was_complete => GoalStatus::Complete,
+                status => status,
+            };
+            Goal { rounds, status, ..goal }
         });
         self.goal_ran |= self.has_open_goal();
         if !self.has_open_goal() {
             self.task.tally.goal_stops = false;
+        }
+        let is_complete =
+            self.task.goal.as_ref().is_some_and(|goal| goal.status == GoalStatus::Complete);
+        if is_complete {
+            // Nothing is left to resume after the pause.
+            self.goal_ran = false;
+            self.task.tally.goal_held = false;
         }
     }
 
