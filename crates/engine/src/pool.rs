@@ -279,7 +279,9 @@ impl Pool {
         let is_own = |server: &&Arc<Server>| server.isolated_for() == Some(task);
         let server = state.servers.iter().filter(may_go).find(is_before);
         let server = server.or_else(|| state.servers.iter().filter(may_go).find(is_own))?;
-        Some(Seat::take(server.clone(), self.wants_look.clone()))
+        let seat = Seat::take(server.clone(), self.wants_look.clone());
+        server.has_come_back(task);
+        Some(seat)
     }
 
     fn free_seat(&self, kind: &Kind) -> Option<Seat> {

@@ -3,14 +3,16 @@
 //! They are known by their purpose, whether or not that daemon has written anything down. All are joined at once and beside
 //! everything else: one that hangs keeps only the tasks waiting that were in it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use ostler_codex::driver::Driver;
 use ostler_codex::keeper::{self, Condition, Found, Record};
 use ostler_codex::login::Login;
 use ostler_codex::protocol::CodexVersion;
-use ostler_model::Failure;
+use ostler_model::{Failure, TaskId};
 use ostler_store::Write;
 use tokio::time::timeout;
 
@@ -30,6 +32,7 @@ impl Pool {
             Err(error) => return tracing::error!(%error, "the keepers cannot be listed"),
         };
         self.forget_rows_but(&found).await;
+        let mut at_work = self.tasks_at_work().await;
         for found in found {
             let Some(record) = found.record.clone() else { continue };
             let Some(purpose) = record.purpose.as_deref().and_then(Purpose::parse) else {
@@ -42,8 +45,9 @@ impl Pool {
                 Condition::Running | Condition::KeeperDead | Condition::Starting => {}
             }
             self.state().arriving.insert(found.id().as_str().to_owned(), purpose.clone());
+            let expected = at_work.remove(found.id().as_str()).unwrap_or_default();
             let pool = self.clone();
-            self.works.spawn(async move { pool.take_up(found, record, purpose).await });
+            self.works.spawn(async move { pool.take_up(found, record, purpose, expected).await });
         }
         self.sweep_remains().await;
     }
@@ -71,7 +75,30 @@ impl Pool {
         }
     }
 
-    async fn take_up(self: Arc<Self>, found: Found, record: Record, purpose: Purpose) {
+    /// Tasks whose threads are at work, by the keeper that they are in.
+    async fn tasks_at_work(&self) -> BTreeMap<String, BTreeSet<TaskId>> {
+        let unfinished = self.store.unfinished().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the tasks at work cannot be read");
+            Vec::new()
+        });
+        let mut at_work: BTreeMap<String, BTreeSet<TaskId>> = BTreeMap::new();
+        for task in unfinished {
+            if task.state.is_at_work()
+                && let Some(keeper) = task.keeper
+            {
+                at_work.entry(keeper).or_default().insert(task.id);
+            }
+        }
+        at_work
+    }
+
+    async fn take_up(
+        self: Arc<Self>,
+        found: Found,
+        record: Record,
+        purpose: Purpose,
+        expected: BTreeSet<TaskId>,
+    ) {
         let keeper = found.id().as_str().to_owned();
         let version = record.codex_version.as_deref().and_then(CodexVersion::parse);
         let home =
@@ -90,6 +117,7 @@ impl Pool {
         };
         match joined {
             Ok(server) => {
+                server.expect(expected, Instant::now() + self.settings().waits.adoption);
                 self.state().servers.push(server);
                 self.wants_look.notify_one();
             }

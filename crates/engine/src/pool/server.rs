@@ -1,5 +1,6 @@
 //! One app-server of the pool, and the places in it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,13 +38,23 @@ pub(crate) struct Server {
 pub(super) struct Use {
     seats: usize,
     idle_since: Option<Instant>,
+    /// Tasks whose threads an earlier daemon left here at work, and how long they are waited for.
+    expected: Option<(BTreeSet<TaskId>, Instant)>,
     /// The keeper that the store knows of.
     pub(super) noted: Option<KeeperId>,
 }
 
 impl Use {
     pub(super) fn none() -> Mutex<Self> {
-        Mutex::new(Self { seats: 0, idle_since: Some(Instant::now()), noted: None })
+        let idle_since = Some(Instant::now());
+        Mutex::new(Self { seats: 0, idle_since, expected: None, noted: None })
+    }
+}
+
+impl Use {
+    fn expected_until(&self) -> Option<Instant> {
+        let (tasks, until) = self.expected.as_ref()?;
+        (!tasks.is_empty() && *until > Instant::now()).then_some(*until)
     }
 }
 
@@ -75,8 +86,27 @@ impl Server {
         self.is_refused.load(Ordering::Relaxed)
     }
 
+    /// None while a task that is at work here may still come back.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        self.use_.lock().unwrap_or_else(PoisonError::into_inner).idle_since
+        let used = self.use_.lock().unwrap_or_else(PoisonError::into_inner);
+        used.idle_since.filter(|_| used.expected_until().is_none())
+    }
+
+    /// Tasks of an earlier daemon are at work here: it is not idle before they have come back, or before the time is over.
+    pub(super) fn expect(&self, tasks: BTreeSet<TaskId>, until: Instant) {
+        let mut used = self.use_.lock().unwrap_or_else(PoisonError::into_inner);
+        used.expected = Some((tasks, until));
+    }
+
+    pub(super) fn expected_until(&self) -> Option<Instant> {
+        self.use_.lock().unwrap_or_else(PoisonError::into_inner).expected_until()
+    }
+
+    pub(super) fn has_come_back(&self, task: &TaskId) {
+        let mut used = self.use_.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((expected, _)) = &mut used.expected {
+            expected.remove(task);
+        }
     }
 
     pub(super) fn is_in(&self, keeper: &str) -> bool {

@@ -49,8 +49,9 @@ impl Pool {
         let state = self.state();
         let idle = state.servers.iter().filter_map(|server| server.idle_since());
         let idle = idle.map(|since| since + patience).min();
+        let expected = state.servers.iter().filter_map(|server| server.expected_until()).min();
         let memory = state.tidying.memory_at.filter(|_| !state.servers.is_empty());
-        [idle, memory, state.tidying.remains_at].into_iter().flatten().min()
+        [idle, expected, memory, state.tidying.remains_at].into_iter().flatten().min()
     }
 
     /// Whatever is being ended is ended; what is being joined is left to the next daemon.
