@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ostler_model::ask::AskKind;
 use ostler_model::task::{Approval, SandboxMode};
 use ostler_model::thread::IfBusy;
-use ostler_model::{Decision, IntentId, Task, TaskId};
+use ostler_model::{Decision, IntentId, TaskId};
 use ostler_server::api::{
-    Accepted, AnswerRequest, AskList, SendRequest, StartAnswer, StartRequest, TaskDetail, TaskList,
+    Accepted, AnswerRequest, AskList, SendRequest, StartAnswer, StartRequest, TaskDetail,
 };
 use ostler_server::client::ClientError;
 use ostler_testkit::Stage;
@@ -75,7 +76,7 @@ impl<'a> People<'a> {
     /// Sends at any time, interrupts once a turn runs, and steers one that asks: before that it has not come so far that there
     /// were anything to steer.
     async fn want_more(&mut self) -> Result<(), ClientError> {
-        let tasks = self.tasks().await?;
+        let tasks = self.daemon.tasks().await?;
         let over = tasks.iter().filter(|task| task.state.is_over()).count();
         let come = self.started.len() + self.intended.len() + over;
         self.daemon
@@ -116,6 +117,10 @@ impl<'a> People<'a> {
             // Whoever has not heard that it was started does not know what it is about.
             let task = self.started.iter().find(|(_, task)| **task == shown.ask.task);
             let Some((number, _)) = task else { continue };
+            // A task that waits for another login goes on by itself.
+            if let AskKind::Continue { .. } = shown.ask.content.kind {
+                continue;
+            }
             let decision = match Role::of(*number) {
                 Role::Interrupted => continue,
                 Role::Steered if !self.intended.contains_key(number) => continue,
@@ -134,11 +139,6 @@ impl<'a> People<'a> {
         Ok(())
     }
 
-    async fn tasks(&self) -> Result<Vec<Task>, ClientError> {
-        let mut client = self.daemon.client().await?;
-        Ok(client.get::<TaskList>("/v1/tasks?limit=500").await?.tasks)
-    }
-
     async fn is_done(&self) -> Result<bool, ClientError> {
         let is_intended = |task: &u64| {
             let role = Role::of(*task);
@@ -149,6 +149,7 @@ impl<'a> People<'a> {
             return Ok(false);
         }
         let over: BTreeSet<TaskId> = self
+            .daemon
             .tasks()
             .await?
             .into_iter()
