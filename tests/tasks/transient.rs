@@ -158,19 +158,43 @@ async fn a_model_that_fails_is_waited_for_and_the_task_goes_on_once(
 
 /// However the model is away, also for a task that has done nothing yet.
 #[rstest]
-#[case::internal_error(status(500))]
-#[case::bad_gateway(status(502))]
-#[case::overloaded(status(529))]
-#[case::no_network(Fault::Refuse { for_ms: None })]
+#[case::internal_error("0.169.0", status(500))]
+#[case::bad_gateway("0.169.0", status(502))]
+#[case::overloaded("0.169.0", status(529))]
+// 0.169.0 does not give up: it goes on trying, with the turn open.
+#[case::no_network("0.166.0", Fault::Refuse { for_ms: None })]
 #[tokio::test]
-async fn every_kind_of_outage_is_waited_for(#[case] fault: Fault) {
+async fn every_kind_of_outage_is_waited_for(#[case] version: &str, #[case] fault: Fault) {
     let away = Answer { fault: Some(fault), plays: Plays::Forever, ..Answer::default() };
-    let stage = stage_of("0.169.0", vec![(AFTER_OUTAGE, vec![text("Two.")]), (PROMPT, vec![away])]);
+    let stage = stage_of(version, vec![(AFTER_OUTAGE, vec![text("Two.")]), (PROMPT, vec![away])]);
     let shop = Workshop::open(&stage).await.unwrap();
     let task = shop.start(&stage, PROMPT).await.unwrap();
     let parked = shop.until(&task, TaskState::Parked).await.unwrap();
     assert_eq!(waits_on(&parked), Some(Awaited::Model), "{parked:?}");
     stage.model().accept_connections().await.unwrap();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!(answer_of(&ended), Some("Two."));
+    shop.close().await.unwrap();
+}
+
+/// No other task comes that could meet the new login, whether the daemon is the same or another one.
+#[rstest]
+#[tokio::test]
+async fn a_task_that_waits_alone_goes_on_when_somebody_has_logged_in(
+    #[values(false, true)] after_a_restart: bool,
+) {
+    let prompts = vec![(AFTER_LOGIN, vec![text("Two.")]), (PROMPT, vec![failing(401)])];
+    let stage = stage_of("0.166.0", prompts);
+    let file = stage.codex_home().join("auth.json");
+    std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-old"}"#).unwrap();
+    let mut shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.ask(&task).await.unwrap();
+    if after_a_restart {
+        shop.close().await.unwrap();
+        shop = Workshop::open(&stage).await.unwrap();
+    }
+    std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-new"}"#).unwrap();
     let ended = shop.until(&task, TaskState::Completed).await.unwrap();
     assert_eq!(answer_of(&ended), Some("Two."));
     shop.close().await.unwrap();
