@@ -1,17 +1,12 @@
 //! The Codex of a storm: it is replaced by newer ones while tasks are under way, and looks at its version can be killed.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use ostler_codex::binary::Platform;
 use ostler_testkit::{NEWEST, codex_binary, write_script};
-use tokio::time::{Instant, sleep};
 
 /// Each is upgraded to the next. An older Codex never opens what a newer one made, so there is no way back.
 const VERSIONS: [&str; 3] = ["0.142.5", "0.166.0", NEWEST];
-
-/// Somebody wants an app-server every few hundred milliseconds, as long as tasks are under way.
-const PROBED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A package as npm lays it out, whose native binary is a script that becomes the real one.
 pub(crate) struct CodexPackage {
@@ -21,10 +16,12 @@ pub(crate) struct CodexPackage {
     versions: Vec<String>,
     /// Which of them it has.
     now: usize,
+    /// Whether the next `codex --version` is to be killed, or was.
+    is_armed: bool,
 }
 
 impl CodexPackage {
-    pub(crate) fn install(folder: PathBuf, version: &str) -> Self {
+    pub(crate) fn install(folder: &Path, version: &str) -> Self {
         let newer = VERSIONS.into_iter().skip_while(|known| *known != version).skip(1);
         let versions = [version].into_iter().chain(newer).map(str::to_owned).collect();
         let package = folder.join("node_modules/@openai/codex");
@@ -33,7 +30,7 @@ impl CodexPackage {
         std::fs::create_dir_all(native.parent().unwrap()).unwrap();
         std::fs::create_dir_all(package.join("bin")).unwrap();
         std::fs::write(package.join("bin/codex.js"), "#!/usr/bin/env node\n").unwrap();
-        let installed = Self { folder: package, native, versions, now: 0 };
+        let installed = Self { folder: package, native, versions, now: 0, is_armed: false };
         installed.put();
         installed
     }
@@ -59,17 +56,20 @@ impl CodexPackage {
         self.put();
     }
 
-    /// Whether the next `codex --version` was killed. It is asked for again because the file is another.
-    pub(crate) async fn kill_probe(&self) -> bool {
-        let flag = self.flag();
-        std::fs::write(&flag, "").unwrap();
-        self.put();
-        let deadline = Instant::now() + PROBED_WITHIN;
-        while flag.exists() && Instant::now() < deadline {
-            sleep(Duration::from_millis(10)).await;
+    /// From now on the next `codex --version` is killed. It is asked for again because the file is another.
+    pub(crate) fn arm_probe(&mut self) {
+        if !self.is_armed {
+            std::fs::write(self.flag(), "").unwrap();
+            self.put();
+            self.is_armed = true;
         }
-        // Whoever removes it has it.
-        std::fs::remove_file(&flag).is_err()
+    }
+
+    /// Whether one has been killed since that was asked last.
+    pub(crate) fn probe_was_killed(&mut self) -> bool {
+        let was_killed = self.is_armed && !self.flag().exists();
+        self.is_armed &= !was_killed;
+        was_killed
     }
 
     /// The next one that is asked for its version removes it and dies.

@@ -18,8 +18,11 @@ use crate::random::Random;
 /// Tasks under way ask the model every few hundred milliseconds.
 const REFUSED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Until Codex has given up a model that it cannot reach.
-const GIVEN_UP_WITHIN: Duration = Duration::from_secs(15);
+/// Until Codex has told that it cannot reach the model.
+const MISSED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Codex gives up after a second or two; without any connection 0.169.0 waits by itself.
+const OUTAGE_MS: u64 = 5_000;
 
 pub(crate) struct Killer<'a> {
     daemon: &'a Daemon,
@@ -50,12 +53,18 @@ impl<'a> Killer<'a> {
             sleep(Duration::from_millis(100 + self.random.below(900))).await;
             let drawn = self.random.below(self.faults.len() as u64) as usize;
             let fault = self.faults[drawn];
-            if !self.bring_about(fault).await {
-                continue;
+            if self.bring_about(fault).await {
+                self.count(fault);
             }
-            *self.hits.entry(fault).or_default() += 1;
-            self.daemon.progress.send_modify(|(hits, _)| *hits += 1);
+            if self.codex.probe_was_killed() {
+                self.count(Fault::KillProbe);
+            }
         }
+    }
+
+    fn count(&mut self, fault: Fault) {
+        *self.hits.entry(fault).or_default() += 1;
+        self.daemon.progress.send_modify(|(hits, _)| *hits += 1);
     }
 
     /// Whether it has hit: a process that was not there, or was gone before the signal, does not count.
@@ -83,7 +92,11 @@ impl<'a> Killer<'a> {
                 self.codex.upgrade(self.hits(), self.wanted);
                 true
             }
-            Fault::KillProbe => self.codex.kill_probe().await,
+            Fault::KillProbe => {
+                // It hits when somebody looks.
+                self.codex.arm_probe();
+                false
+            }
             Fault::ChangeLogin => self.change_login().await,
             Fault::ModelOutage => self.model_outage().await,
         }
@@ -109,18 +122,18 @@ impl<'a> Killer<'a> {
         let drawn = self.random.below(STATUSES.len() as u64 + 1) as usize;
         let model = self.stage.model();
         let Some(status) = STATUSES.get(drawn) else {
-            // Nobody sees those that find no connection; so it lasts until a task waits for the model.
-            let before = self.waits_for_model().await;
+            // The model does not see those that find no connection.
+            let before = self.cannot_reach_model().await;
             model.refuse_connections().await.unwrap();
-            let has_hit = timeout(GIVEN_UP_WITHIN, self.until_another_waits(&before)).await.is_ok();
-            model.accept_connections().await.unwrap();
+            let has_hit = timeout(MISSED_WITHIN, self.until_another_misses(&before)).await.is_ok();
+            sleep(Duration::from_millis(self.random.below(OUTAGE_MS))).await;
+            self.stage.model().accept_connections().await.unwrap();
             return has_hit;
         };
         let before = model.requests_seen();
         model.begin_outage(*status);
         let has_hit = self.is_refused(before, *status).await;
-        // Codex gives up after a second or two.
-        sleep(Duration::from_millis(self.random.below(6_000))).await;
+        sleep(Duration::from_millis(self.random.below(OUTAGE_MS))).await;
         self.stage.model().end_outage();
         has_hit
     }
@@ -134,22 +147,26 @@ impl<'a> Killer<'a> {
         refused.await.is_ok()
     }
 
-    async fn until_another_waits(&self, before: &BTreeSet<String>) {
-        while self.waits_for_model().await.is_subset(before) {
+    async fn until_another_misses(&self, before: &BTreeSet<String>) {
+        while self.cannot_reach_model().await.is_subset(before) {
             sleep(Duration::from_millis(100)).await;
         }
     }
 
-    /// Which tasks wait for the model, and since which try.
-    async fn waits_for_model(&self) -> BTreeSet<String> {
+    /// Which tasks cannot reach the model, and by which try: Codex goes on trying, or has given up.
+    async fn cannot_reach_model(&self) -> BTreeSet<String> {
         let tasks = self.daemon.tasks().await.unwrap_or_default();
-        let waits = tasks.iter().filter_map(|task| match &task.cause {
-            Cause::Waiting { on: Awaited::Model, until, .. } => {
-                Some(format!("{} {until:?}", task.id))
+        let tries = tasks.iter().filter_map(|task| {
+            let running = task.tally.running.as_ref();
+            match (&task.cause, running.and_then(|running| running.retrying.as_ref())) {
+                (Cause::Waiting { on: Awaited::Model, until, .. }, _) => {
+                    Some(format!("{} {until:?}", task.id))
+                }
+                (_, Some(retrying)) => Some(format!("{} {}", task.id, retrying.since)),
+                _ => None,
             }
-            _ => None,
         });
-        waits.collect()
+        tries.collect()
     }
 
     async fn end_daemon(&mut self, signal: Signal) -> bool {

@@ -93,7 +93,7 @@ async fn nothing_is_lost_when_anything_is_killed() {
     // Without that Codex asks the model without its login.
     stage.configure(|text| text + "requires_openai_auth = true\n").unwrap();
     killer::log_in(&stage, "sk-0");
-    let codex = CodexPackage::install(stage.state().with_file_name("npm"), &version);
+    let codex = CodexPackage::install(&stage.state().with_file_name("npm"), &version);
     let daemon = Daemon::with_codex(&stage, program, &codex.path());
     daemon.start().await;
 

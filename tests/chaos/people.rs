@@ -27,6 +27,8 @@ pub(crate) struct People<'a> {
     wanted: u64,
     /// How many faults the storm has in all.
     faults: u64,
+    /// Whether all that were started are over.
+    is_idle: bool,
     /// Acknowledged starts.
     pub(crate) started: BTreeMap<u64, TaskId>,
     /// What was acknowledged of what else they wanted: inputs and interrupts.
@@ -36,7 +38,8 @@ pub(crate) struct People<'a> {
 impl<'a> People<'a> {
     pub(crate) fn new(daemon: &'a Daemon, stage: &Stage, wanted: u64, faults: u64) -> Self {
         let cwd = stage.workspace().display().to_string();
-        Self { daemon, cwd, wanted, faults, started: BTreeMap::new(), intended: BTreeMap::new() }
+        let (started, intended) = (BTreeMap::new(), BTreeMap::new());
+        Self { daemon, cwd, wanted, faults, is_idle: false, started, intended }
     }
 
     pub(crate) async fn work(&mut self) {
@@ -55,7 +58,8 @@ impl<'a> People<'a> {
     /// Starts tasks as the storm goes on, so that each of its faults meets some at work.
     async fn start(&mut self) -> Result<(), ClientError> {
         let hits = self.daemon.progress.borrow().0 as u64;
-        let due = (AT_ONCE + self.wanted * hits / self.faults).min(self.wanted);
+        let next = self.started.len() as u64 + u64::from(self.is_idle);
+        let due = (AT_ONCE + self.wanted * hits / self.faults).max(next).min(self.wanted);
         let missing = (0..due).filter(|task| !self.started.contains_key(task));
         for task in missing.collect::<Vec<_>>() {
             let request = StartRequest {
@@ -78,6 +82,7 @@ impl<'a> People<'a> {
     async fn want_more(&mut self) -> Result<(), ClientError> {
         let tasks = self.daemon.tasks().await?;
         let over = tasks.iter().filter(|task| task.state.is_over()).count();
+        self.is_idle = over == self.started.len();
         let come = self.started.len() + self.intended.len() + over;
         self.daemon
             .progress
