@@ -85,7 +85,7 @@ impl Machine {
                 let is_certain = self.sighted.replace(seen.id.clone()).as_ref() == Some(&seen.id);
                 // Turns are told one after the other: what came before the running one waits for its end.
                 if (self.broken || is_certain) && self.is_before(view, at) {
-                    self.take_over(now, seen, out);
+                    self.take_over(now, view, seen, out);
                 } else {
                     is_conclusive = false;
                 }
@@ -154,8 +154,8 @@ impl Machine {
     }
 
     /// A turn that we did not know. It runs, or it holds an input of ours.
-    fn take_over(&mut self, now: Moment, seen: &SeenTurn, out: &mut Vec<Effect>) {
-        self.conclude_unseen(now, out);
+    fn take_over(&mut self, now: Moment, view: &View, seen: &SeenTurn, out: &mut Vec<Effect>) {
+        self.conclude_seen(now, view, out);
         match &seen.end {
             Some(end) => self.tell_missed(now, seen, end.clone(), out),
             None => {
@@ -233,7 +233,14 @@ impl Machine {
     }
 
     fn tell_goal_turn(&mut self, now: Moment, view: &View, seen: &SeenTurn, out: &mut Vec<Effect>) {
-        // The turn before it is over as well.
+        self.conclude_seen(now, view, out);
+        if let Some(end) = seen.end.clone() {
+            self.tell_missed(now, seen, end, out);
+        }
+    }
+
+    /// Another turn came after the one that we knew; so that one is over, as it is shown.
+    fn conclude_seen(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
         let before = self.turn.as_ref().and_then(|turn| seen_turn(view, turn)?.end.clone());
         match (self.turn.as_mut(), before) {
             (Some(turn), Some(said)) if turn.ending.is_none() => {
@@ -241,9 +248,6 @@ impl Machine {
                 self.conclude(now, end, false, out);
             }
             _ => self.conclude_unseen(now, out),
-        }
-        if let Some(end) = seen.end.clone() {
-            self.tell_missed(now, seen, end, out);
         }
     }
 
