@@ -161,8 +161,8 @@ async fn a_model_that_fails_is_waited_for_and_the_task_goes_on_once(
 #[case::internal_error("0.169.0", status(500))]
 #[case::bad_gateway("0.169.0", status(502))]
 #[case::overloaded("0.169.0", status(529))]
-// 0.169.0 does not give up: it goes on trying, with the turn open.
-#[case::no_network("0.166.0", Fault::Refuse { for_ms: None })]
+// 0.166.0 and 0.169.0 do not give up: they go on trying, with the turn open.
+#[case::no_network("0.142.5", Fault::Refuse { for_ms: None })]
 #[tokio::test]
 async fn every_kind_of_outage_is_waited_for(#[case] version: &str, #[case] fault: Fault) {
     let away = Answer { fault: Some(fault), plays: Plays::Forever, ..Answer::default() };
@@ -195,6 +195,28 @@ async fn a_task_that_waits_alone_goes_on_when_somebody_has_logged_in(
         shop = Workshop::open(&stage).await.unwrap();
     }
     std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-new"}"#).unwrap();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!(answer_of(&ended), Some("Two."));
+    shop.close().await.unwrap();
+}
+
+/// The app-server keeps the login that it was started with, also for the next daemon: one that is newer was not refused.
+#[tokio::test]
+async fn a_login_that_came_before_the_old_one_was_refused_is_used_by_the_next_daemon() {
+    let prompts = vec![(AFTER_LOGIN, vec![text("Two.")]), (PROMPT, vec![failing(401)])];
+    let stage = stage_of("0.166.0", prompts);
+    let file = stage.codex_home().join("auth.json");
+    std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-old"}"#).unwrap();
+    stage.model().hold_answers();
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.until_requests(&stage, 1).await.unwrap();
+    shop.close().await.unwrap();
+
+    let shop = Workshop::open(&stage).await.unwrap();
+    shop.until(&task, TaskState::Working).await.unwrap();
+    std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-new"}"#).unwrap();
+    stage.model().release_answers();
     let ended = shop.until(&task, TaskState::Completed).await.unwrap();
     assert_eq!(answer_of(&ended), Some("Two."));
     shop.close().await.unwrap();
