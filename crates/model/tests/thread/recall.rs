@@ -158,6 +158,25 @@ fn a_turn_that_is_followed_by_another_while_the_thread_is_opened_died_with_its_a
     assert_eq!(told.last(), Some(&began("u")));
 }
 
+/// The model may have been away for a moment; an unknown failure would end the task for good.
+#[test]
+fn a_turn_that_failed_while_nobody_listened_may_be_tried_again() {
+    let recalled = [
+        Recalled { turn: Some(known_turn()), ..Recalled::default() },
+        Recalled { inputs: vec![maybe_sent("i")], ..Recalled::default() },
+    ];
+    for recalled in recalled {
+        let (mut back, _) = Back::with(Echo::Ids, recalled);
+        let failed = seen("t", Some(SaidEnd::Failed(None)), &["i"]);
+        let mut told = back.feed(Signal::Reopened(view(SeenState::Idle, vec![failed])));
+        // What came last of a turn that was known may still come.
+        told.extend(back.machine.step(Moment::from_ms(60_000), Signal::Tick));
+        let result = result(&told).unwrap();
+        let class = result.failure().map(|failure| failure.class.clone());
+        assert_eq!(class, Some(FailureClass::ServerError));
+    }
+}
+
 #[test]
 fn a_turn_that_ended_before_the_one_that_runs_ended_as_it_is_shown() {
     let turn = Some(RecalledTurn::new("t".into()));
