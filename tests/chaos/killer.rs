@@ -21,7 +21,7 @@ const REFUSED_WITHIN: Duration = Duration::from_secs(5);
 /// Until Codex has told that it cannot reach the model.
 const MISSED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Codex gives up after a second or two; without any connection 0.169.0 waits by itself.
+/// Codex gives up after a second or two; without any connection newer ones than 0.142.5 wait by themselves.
 const OUTAGE_MS: u64 = 5_000;
 
 pub(crate) struct Killer<'a> {
