@@ -2,22 +2,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ostler_model::task::{AskClosed, IntentState, Receipt, Wish};
+use ostler_model::task::{AskClosed, Awaited, Cause, IntentState, Receipt, Wish};
 use ostler_model::thread::Update;
-use ostler_model::{AskId, Event, FailureClass, IntentId, ItemBody, TaskState};
+use ostler_model::{AskId, Event, FailureClass, GoalStatus, IntentId, ItemBody, TaskState};
 use ostler_scripted_model::RequestRecord;
 use ostler_server::api::{Line, Receipts, TaskDetail};
 use ostler_testkit::Stage;
 use serde_json::Value;
 
 use crate::daemon::Daemon;
+use crate::fault::Fault;
 use crate::name;
 use crate::people::People;
 use crate::role::{Role, prompt};
 
-pub(crate) async fn tasks(daemon: &Daemon, stage: &Stage, people: &People<'_>) {
-    let requests = stage.model().requests();
+/// What tasks have felt of the faults.
+#[derive(Debug, Default)]
+pub(crate) struct Felt {
+    /// How often something was waited for, by what it was.
+    waits: BTreeMap<&'static str, usize>,
+    /// The versions of Codex that tasks were on.
+    versions: BTreeSet<String>,
+}
+
+pub(crate) async fn tasks(daemon: &Daemon, stage: &Stage, people: &People<'_>) -> Felt {
+    let mut felt = Felt::default();
+    let mut requests = stage.model().requests();
     assert_eq!(stage.model().requests_dropped(), 0);
+    // Those that were refused have come to nothing, and those for the list of models are no turn's.
+    requests.retain(|request| request.played.is_some());
     // Codex tells its model so when whoever was to answer has turned away. Nobody was asked then.
     let unasked = requests.iter().filter(|request| {
         let input = request.json()["input"].to_string();
@@ -61,8 +74,46 @@ pub(crate) async fn tasks(daemon: &Daemon, stage: &Stage, people: &People<'_>) {
         }
         no_answer_was_asked_for_twice(task.as_str(), log);
         states_follow(task.as_str(), log);
+        ends_are_true(task.as_str(), role, expected, log);
+        if role == Role::Goal {
+            let goal = found.goal.map(|goal| goal.status);
+            assert_eq!(goal, Some(GoalStatus::Complete), "{task}");
+        }
+        felt.add(log);
         ran_once(&requests, *number, log);
         receipts_are_true(&requests, *number, &receipts);
+    }
+    felt
+}
+
+impl Felt {
+    fn add(&mut self, log: &[Event]) {
+        for event in log {
+            match event {
+                Event::State { cause: Cause::Waiting { on, .. }, .. } => {
+                    *self.waits.entry(on.describe()).or_default() += 1;
+                }
+                Event::Placed { codex_version, .. } => {
+                    self.versions.insert(codex_version.clone());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A fault that no task has felt proves nothing.
+pub(crate) fn faults_were_felt(faults: &[Fault], versions: &[String], felt: &Felt) {
+    println!("felt: {felt:?}");
+    let has_waited = |on: Awaited| felt.waits.contains_key(on.describe());
+    for fault in faults {
+        let is_felt = match fault {
+            Fault::UpgradeCodex => versions.len().min(2) <= felt.versions.len(),
+            Fault::ChangeLogin => has_waited(Awaited::Login),
+            Fault::ModelOutage => has_waited(Awaited::Model),
+            _ => true,
+        };
+        assert!(is_felt, "no task has felt {fault}: {versions:?}");
     }
 }
 
@@ -195,6 +246,35 @@ fn states_follow(task: &str, log: &[Event]) {
             state = *to;
         }
     }
+}
+
+/// A task is told over once, and once more for what was sent to it after that, and nothing of it runs then.
+fn ends_are_true(task: &str, role: Role, expected: TaskState, log: &[Event]) {
+    let (mut ends, mut is_over, mut answer) = (0, false, None);
+    for event in log {
+        match event {
+            Event::State { from, to, cause } => {
+                let is_new = matches!(cause, Cause::Submitted { .. });
+                assert!(!from.is_over() || is_new, "{task} went on after its end: {cause:?}");
+                is_over = to.is_over();
+                if !is_over {
+                    continue;
+                }
+                ends += 1;
+                assert_eq!(*to, expected, "{task}: {cause:?}");
+                let is_done = answer.as_deref().is_some_and(|it: &str| it.ends_with(" is ready."));
+                assert!(is_done || role == Role::Interrupted, "{task} was over with {answer:?}");
+            }
+            Event::Thread { agent: None, update } => match &**update {
+                Update::TurnBegan { .. } => assert!(!is_over, "{task} works after its end"),
+                Update::TurnEnded { result } => answer = result.final_answer.clone(),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    let most = if role.more(0).is_some() { 2 } else { 1 };
+    assert!((1..=most).contains(&ends), "{task} was over {ends} times");
 }
 
 /// The prompt stands once in its thread, and is worked on in one thread alone.

@@ -1,11 +1,12 @@
 //! A daemon that can be killed at any time, and what it leaves on the machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use ostler_codex::keeper::{self, Condition, Found};
+use ostler_model::Task;
 use ostler_server::api::TaskList;
 use ostler_server::client::{Client, ClientError, ClientSettings, Versions};
 use ostler_testkit::Stage;
@@ -36,20 +37,26 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     pub(crate) fn new(stage: &Stage, program: &str) -> Self {
-        Self::with_limits(
-            stage,
-            program,
-            "running = 8\nidle_app_server = \"2s\"\nidle_thread = \"1s\"\n",
-        )
+        Self::with_codex(stage, program, stage.codex_path())
+    }
+
+    /// On the Codex at this path.
+    pub(crate) fn with_codex(stage: &Stage, program: &str, codex: &Path) -> Self {
+        let limits = "running = 8\nidle_app_server = \"2s\"\nidle_thread = \"1s\"\n";
+        Self::with_settings(stage, program, codex, limits)
     }
 
     pub(crate) fn with_limits(stage: &Stage, program: &str, limits: &str) -> Self {
+        Self::with_settings(stage, program, stage.codex_path(), limits)
+    }
+
+    fn with_settings(stage: &Stage, program: &str, codex: &Path, limits: &str) -> Self {
         let home = tempfile::Builder::new().prefix("chaos").tempdir_in("/tmp").unwrap();
         let config = home.path().join("config");
         std::fs::create_dir_all(&config).unwrap();
         let text = format!(
             "[codex]\npath = {:?}\nhome = {:?}\n\n[tasks]\ncrash_limit = 100\n\n[limits]\n{limits}",
-            stage.codex_path(),
+            codex,
             stage.codex_home()
         );
         std::fs::write(config.join("config.toml"), text).unwrap();
@@ -173,11 +180,16 @@ impl Daemon {
         Ok(client)
     }
 
+    pub(crate) async fn tasks(&self) -> Result<Vec<Task>, ClientError> {
+        let mut client = self.client().await?;
+        Ok(client.get::<TaskList>("/v1/tasks?limit=500").await?.tasks)
+    }
+
     pub(crate) fn keepers(&self) -> Vec<Found> {
         keeper::list(&self.home.path().join("run/keepers")).unwrap_or_default()
     }
 
-    pub(crate) fn home(&self) -> &std::path::Path {
+    pub(crate) fn home(&self) -> &Path {
         self.home.path()
     }
 

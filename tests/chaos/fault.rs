@@ -19,10 +19,18 @@ pub(crate) enum Fault {
     FreezeAppServer,
     /// The runtime folder is removed with all sockets in it.
     RemoveRuntimeFolder,
+    /// Codex is replaced by a newer one, or by another file where no newer one is left.
+    UpgradeCodex,
+    /// SIGKILL to a Codex that is asked for its version.
+    KillProbe,
+    /// The model refuses the login until there is another one.
+    ChangeLogin,
+    /// The model cannot be reached, or answers with an error of its server, for some seconds.
+    ModelOutage,
 }
 
 impl Fault {
-    const ALL: [(Self, &str); 7] = [
+    const ALL: [(Self, &str); 11] = [
         (Self::KillDaemon, "kill-daemon"),
         (Self::StopDaemon, "stop-daemon"),
         (Self::KillKeeper, "kill-keeper"),
@@ -30,6 +38,10 @@ impl Fault {
         (Self::FreezeKeeper, "freeze-keeper"),
         (Self::FreezeAppServer, "freeze-app-server"),
         (Self::RemoveRuntimeFolder, "remove-runtime-folder"),
+        (Self::UpgradeCodex, "upgrade-codex"),
+        (Self::KillProbe, "kill-probe"),
+        (Self::ChangeLogin, "change-login"),
+        (Self::ModelOutage, "model-outage"),
     ];
 
     /// The faults named by `list`, separated by commas; `all` names every one.

@@ -1,41 +1,70 @@
 //! Brings the faults of a storm about, in the order that its seed draws, and counts only those that have hit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ostler_codex::keeper::ProcessIdentity;
+use ostler_model::task::{Awaited, Cause};
+use ostler_scripted_model::Outcome;
+use ostler_testkit::Stage;
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
+use crate::codex::CodexPackage;
 use crate::daemon::Daemon;
 use crate::fault::Fault;
 use crate::random::Random;
 
+/// Tasks under way ask the model every few hundred milliseconds.
+const REFUSED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Until Codex has told that it cannot reach the model.
+const MISSED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Codex gives up after a second or two; without any connection newer ones than 0.142.5 wait by themselves.
+const OUTAGE_MS: u64 = 5_000;
+
 pub(crate) struct Killer<'a> {
     daemon: &'a Daemon,
+    stage: &'a Stage,
+    codex: CodexPackage,
     random: Random,
     faults: Vec<Fault>,
     wanted: u64,
     hits: BTreeMap<Fault, u64>,
+    logins: u64,
 }
 
 impl<'a> Killer<'a> {
-    pub(crate) fn new(daemon: &'a Daemon, random: Random, faults: Vec<Fault>, wanted: u64) -> Self {
-        Self { daemon, random, faults, wanted, hits: BTreeMap::new() }
+    pub(crate) fn new(
+        daemon: &'a Daemon,
+        stage: &'a Stage,
+        codex: CodexPackage,
+        random: Random,
+        faults: Vec<Fault>,
+        wanted: u64,
+    ) -> Self {
+        Self { daemon, stage, codex, random, faults, wanted, hits: BTreeMap::new(), logins: 0 }
     }
 
     /// Goes on until as many faults have hit as are wanted.
     pub(crate) async fn work(&mut self) {
-        while self.hits.values().sum::<u64>() < self.wanted {
+        while self.hits() < self.wanted {
             sleep(Duration::from_millis(100 + self.random.below(900))).await;
             let drawn = self.random.below(self.faults.len() as u64) as usize;
             let fault = self.faults[drawn];
-            if !self.bring_about(fault).await {
-                continue;
+            if self.bring_about(fault).await {
+                self.count(fault);
             }
-            *self.hits.entry(fault).or_default() += 1;
-            self.daemon.progress.send_modify(|(hits, _)| *hits += 1);
+            if self.codex.probe_was_killed() {
+                self.count(Fault::KillProbe);
+            }
         }
+    }
+
+    fn count(&mut self, fault: Fault) {
+        *self.hits.entry(fault).or_default() += 1;
+        self.daemon.progress.send_modify(|(hits, _)| *hits += 1);
     }
 
     /// Whether it has hit: a process that was not there, or was gone before the signal, does not count.
@@ -59,7 +88,85 @@ impl<'a> Killer<'a> {
                 self.daemon.reachable().await;
                 has_hit
             }
+            Fault::UpgradeCodex => {
+                self.codex.upgrade(self.hits(), self.wanted);
+                true
+            }
+            Fault::KillProbe => {
+                // It hits when somebody looks.
+                self.codex.arm_probe();
+                false
+            }
+            Fault::ChangeLogin => self.change_login().await,
+            Fault::ModelOutage => self.model_outage().await,
         }
+    }
+
+    fn hits(&self) -> u64 {
+        self.hits.values().sum()
+    }
+
+    /// Somebody is refused before there is another login.
+    async fn change_login(&mut self) -> bool {
+        self.logins += 1;
+        let key = format!("sk-{}", self.logins);
+        let before = self.stage.model().requests_seen();
+        self.stage.model().demand_key(&key);
+        let has_hit = self.is_refused(before, 401).await;
+        log_in(self.stage, &key);
+        has_hit
+    }
+
+    async fn model_outage(&mut self) -> bool {
+        const STATUSES: [u16; 4] = [500, 502, 503, 529];
+        let drawn = self.random.below(STATUSES.len() as u64 + 1) as usize;
+        let model = self.stage.model();
+        let Some(status) = STATUSES.get(drawn) else {
+            // The model does not see those that find no connection.
+            let before = self.cannot_reach_model().await;
+            model.refuse_connections().await.unwrap();
+            let has_hit = timeout(MISSED_WITHIN, self.until_another_misses(&before)).await.is_ok();
+            sleep(Duration::from_millis(self.random.below(OUTAGE_MS))).await;
+            self.stage.model().accept_connections().await.unwrap();
+            return has_hit;
+        };
+        let before = model.requests_seen();
+        model.begin_outage(*status);
+        let has_hit = self.is_refused(before, *status).await;
+        sleep(Duration::from_millis(self.random.below(OUTAGE_MS))).await;
+        self.stage.model().end_outage();
+        has_hit
+    }
+
+    /// Whether a request that came after this one got this status.
+    async fn is_refused(&self, before: u64, status: u16) -> bool {
+        let refused = self.stage.model().wait_until(REFUSED_WITHIN, |records| {
+            let mut new = records.iter().rev().take_while(|record| record.number > before);
+            new.any(|record| record.outcome == Outcome::Refused(status))
+        });
+        refused.await.is_ok()
+    }
+
+    async fn until_another_misses(&self, before: &BTreeSet<String>) {
+        while self.cannot_reach_model().await.is_subset(before) {
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Which tasks cannot reach the model, and by which try: Codex goes on trying, or has given up.
+    async fn cannot_reach_model(&self) -> BTreeSet<String> {
+        let tasks = self.daemon.tasks().await.unwrap_or_default();
+        let tries = tasks.iter().filter_map(|task| {
+            let running = task.tally.running.as_ref();
+            match (&task.cause, running.and_then(|running| running.retrying.as_ref())) {
+                (Cause::Waiting { on: Awaited::Model, until, .. }, _) => {
+                    Some(format!("{} {until:?}", task.id))
+                }
+                (_, Some(retrying)) => Some(format!("{} {}", task.id, retrying.since)),
+                _ => None,
+            }
+        });
+        tries.collect()
     }
 
     async fn end_daemon(&mut self, signal: Signal) -> bool {
@@ -90,6 +197,11 @@ impl<'a> Killer<'a> {
         processes.into_iter().nth(drawn)
     }
 
+    /// The versions that Codex has had.
+    pub(crate) fn versions(&self) -> &[String] {
+        self.codex.had()
+    }
+
     /// How often each fault has hit. Every one that was wanted has.
     pub(crate) fn summary(&self) -> String {
         for fault in &self.faults {
@@ -98,6 +210,15 @@ impl<'a> Killer<'a> {
         let hits = self.hits.iter().map(|(fault, times)| format!("{times} × {fault}"));
         hits.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The login of this key, from one moment to the next.
+pub(crate) fn log_in(stage: &Stage, key: &str) {
+    let login = format!(r#"{{"auth_mode":"apikey","OPENAI_API_KEY":"{key}"}}"#);
+    let file = stage.codex_home().join("auth.json");
+    let new = file.with_extension("new");
+    std::fs::write(&new, login).unwrap();
+    std::fs::rename(&new, &file).unwrap();
 }
 
 /// Whether the process was there to get the signal.

@@ -13,6 +13,7 @@
 )]
 
 mod check;
+mod codex;
 mod daemon;
 mod fault;
 mod full_disk;
@@ -30,6 +31,7 @@ use ostler_scripted_model::{Pace, ProviderLimits, Script};
 use ostler_testkit::Stage;
 use tokio::time::timeout;
 
+use codex::CodexPackage;
 use daemon::Daemon;
 use fault::Fault;
 use killer::Killer;
@@ -46,6 +48,13 @@ const FAULTS: &str = "kill-daemon,kill-keeper,kill-app-server";
 /// Of one step: somebody is killed, or a task goes on. The whole of it takes about a minute on two quiet cores.
 const DEADLINE: Duration = Duration::from_secs(300);
 
+/// Codex gives a model up after a second or two, so that some outages are longer than its patience and some are not.
+const LIMITS: ProviderLimits = ProviderLimits {
+    request_max_retries: 1,
+    stream_max_retries: 2,
+    stream_idle_timeout_ms: 300_000,
+};
+
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
@@ -61,8 +70,8 @@ async fn standstill(daemon: &Daemon) {
     while let Ok(Ok(())) = timeout(DEADLINE, progress.changed()).await {}
 }
 
-/// Thirty tasks on real Codex, which are answered, refused, steered, stopped and given more, while the daemon, keepers and
-/// app-servers are killed at random.
+/// Thirty tasks on real Codex, which are answered, refused, steered, stopped, given more and work for goals, while the daemon,
+/// keepers and app-servers are killed at random.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_anything_is_killed() {
     let tasks = number("OSTLER_CHAOS_TASKS", 30);
@@ -80,13 +89,17 @@ async fn nothing_is_lost_when_anything_is_killed() {
     };
     let program = env!("CARGO_BIN_EXE_ostler");
     let scratch = env!("CARGO_TARGET_TMPDIR");
-    let limits = ProviderLimits::default();
-    let stage = Stage::set_with_limits(program, scratch, &version, script, &limits).unwrap();
-    let daemon = Daemon::new(&stage, program);
+    let stage = Stage::set_with_limits(program, scratch, &version, script, &LIMITS).unwrap();
+    // Without that Codex asks the model without its login.
+    stage.configure(|text| text + "requires_openai_auth = true\n").unwrap();
+    killer::log_in(&stage, "sk-0");
+    let codex = CodexPackage::install(&stage.state().with_file_name("npm"), &version);
+    let daemon = Daemon::with_codex(&stage, program, &codex.path());
     daemon.start().await;
 
     let mut people = People::new(&daemon, &stage, tasks, kills);
-    let mut killer = Killer::new(&daemon, Random::new(seed), faults, kills);
+    let random = Random::new(seed);
+    let mut killer = Killer::new(&daemon, &stage, codex, random, faults.clone(), kills);
     let all = async { tokio::join!(people.work(), killer.work()) };
     let has_finished = tokio::select! {
         _ = all => true,
@@ -98,7 +111,8 @@ async fn nothing_is_lost_when_anything_is_killed() {
     assert!(has_finished, "not all tasks came to their end; seed {seed}");
     println!("faults: {}", killer.summary());
 
-    check::tasks(&daemon, &stage, &people).await;
+    let felt = check::tasks(&daemon, &stage, &people).await;
+    check::faults_were_felt(&faults, killer.versions(), &felt);
     daemon.end().await;
     check::nothing_left(&daemon, &stage);
 }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ostler_model::ask::AskKind;
 use ostler_model::task::{Approval, SandboxMode};
 use ostler_model::thread::IfBusy;
-use ostler_model::{Decision, IntentId, Task, TaskId};
+use ostler_model::{Decision, IntentId, TaskId};
 use ostler_server::api::{
-    Accepted, AnswerRequest, AskList, SendRequest, StartAnswer, StartRequest, TaskDetail, TaskList,
+    Accepted, AnswerRequest, AskList, SendRequest, StartAnswer, StartRequest, TaskDetail,
 };
 use ostler_server::client::ClientError;
 use ostler_testkit::Stage;
@@ -26,6 +27,8 @@ pub(crate) struct People<'a> {
     wanted: u64,
     /// How many faults the storm has in all.
     faults: u64,
+    /// Whether all that were started are over.
+    is_idle: bool,
     /// Acknowledged starts.
     pub(crate) started: BTreeMap<u64, TaskId>,
     /// What was acknowledged of what else they wanted: inputs and interrupts.
@@ -35,7 +38,8 @@ pub(crate) struct People<'a> {
 impl<'a> People<'a> {
     pub(crate) fn new(daemon: &'a Daemon, stage: &Stage, wanted: u64, faults: u64) -> Self {
         let cwd = stage.workspace().display().to_string();
-        Self { daemon, cwd, wanted, faults, started: BTreeMap::new(), intended: BTreeMap::new() }
+        let (started, intended) = (BTreeMap::new(), BTreeMap::new());
+        Self { daemon, cwd, wanted, faults, is_idle: false, started, intended }
     }
 
     pub(crate) async fn work(&mut self) {
@@ -54,7 +58,8 @@ impl<'a> People<'a> {
     /// Starts tasks as the storm goes on, so that each of its faults meets some at work.
     async fn start(&mut self) -> Result<(), ClientError> {
         let hits = self.daemon.progress.borrow().0 as u64;
-        let due = (AT_ONCE + self.wanted * hits / self.faults).min(self.wanted);
+        let next = self.started.len() as u64 + u64::from(self.is_idle);
+        let due = (AT_ONCE + self.wanted * hits / self.faults).max(next).min(self.wanted);
         let missing = (0..due).filter(|task| !self.started.contains_key(task));
         for task in missing.collect::<Vec<_>>() {
             let request = StartRequest {
@@ -75,8 +80,9 @@ impl<'a> People<'a> {
     /// Sends at any time, interrupts once a turn runs, and steers one that asks: before that it has not come so far that there
     /// were anything to steer.
     async fn want_more(&mut self) -> Result<(), ClientError> {
-        let tasks = self.tasks().await?;
+        let tasks = self.daemon.tasks().await?;
         let over = tasks.iter().filter(|task| task.state.is_over()).count();
+        self.is_idle = over == self.started.len();
         let come = self.started.len() + self.intended.len() + over;
         self.daemon
             .progress
@@ -116,6 +122,10 @@ impl<'a> People<'a> {
             // Whoever has not heard that it was started does not know what it is about.
             let task = self.started.iter().find(|(_, task)| **task == shown.ask.task);
             let Some((number, _)) = task else { continue };
+            // A task that waits for another login goes on by itself.
+            if let AskKind::Continue { .. } = shown.ask.content.kind {
+                continue;
+            }
             let decision = match Role::of(*number) {
                 Role::Interrupted => continue,
                 Role::Steered if !self.intended.contains_key(number) => continue,
@@ -134,11 +144,6 @@ impl<'a> People<'a> {
         Ok(())
     }
 
-    async fn tasks(&self) -> Result<Vec<Task>, ClientError> {
-        let mut client = self.daemon.client().await?;
-        Ok(client.get::<TaskList>("/v1/tasks?limit=500").await?.tasks)
-    }
-
     async fn is_done(&self) -> Result<bool, ClientError> {
         let is_intended = |task: &u64| {
             let role = Role::of(*task);
@@ -149,6 +154,7 @@ impl<'a> People<'a> {
             return Ok(false);
         }
         let over: BTreeSet<TaskId> = self
+            .daemon
             .tasks()
             .await?
             .into_iter()

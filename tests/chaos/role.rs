@@ -17,15 +17,18 @@ pub(crate) enum Role {
     Interrupted,
     /// What it asks is refused.
     Denied,
+    /// Its model sets a goal, for which Codex starts a second turn by itself.
+    Goal,
 }
 
 impl Role {
     pub(crate) fn of(task: u64) -> Self {
-        match task % 6 {
+        match task % 7 {
             2 => Self::FollowedUp,
             3 => Self::Steered,
             4 => Self::Interrupted,
             5 => Self::Denied,
+            6 => Self::Goal,
             _ => Self::Plain,
         }
     }
@@ -62,8 +65,24 @@ pub(crate) fn conversation(task: u64) -> Conversation {
             ..Answer::default()
         }
     };
+    let goal = |tool: &str, arguments: serde_json::Value, until: &str| Answer {
+        calls: vec![Call::function(tool, arguments)],
+        plays: Plays::Until(until.to_owned()),
+        ..Answer::default()
+    };
     let mut answers = match Role::of(task) {
         Role::Denied => vec![step(1, "rejected by user".to_owned())],
+        Role::Goal => {
+            let half = format!("Half of {name}.");
+            let text = Some(half.clone());
+            vec![
+                goal("create_goal", json!({ "objective": format!("harness {name}") }), "goal"),
+                step(1, format!("did-{name}-1")),
+                Answer { text, plays: Plays::Until(half), ..Answer::default() },
+                step(2, format!("did-{name}-2")),
+                goal("update_goal", json!({ "status": "complete" }), "\"complete\""),
+            ]
+        }
         _ => (1..=2).map(|number| step(number, format!("did-{name}-{number}"))).collect(),
     };
     answers.push(Answer { text: Some(format!("{name} is ready.")), ..Answer::default() });

@@ -176,6 +176,51 @@ async fn every_kind_of_outage_is_waited_for(#[case] version: &str, #[case] fault
     shop.close().await.unwrap();
 }
 
+/// No other task comes that could meet the new login, whether the daemon is the same or another one.
+#[rstest]
+#[tokio::test]
+async fn a_task_that_waits_alone_goes_on_when_somebody_has_logged_in(
+    #[values(false, true)] after_a_restart: bool,
+) {
+    let prompts = vec![(AFTER_LOGIN, vec![text("Two.")]), (PROMPT, vec![failing(401)])];
+    let stage = stage_of("0.166.0", prompts);
+    let file = stage.codex_home().join("auth.json");
+    std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-old"}"#).unwrap();
+    let mut shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.ask(&task).await.unwrap();
+    if after_a_restart {
+        shop.close().await.unwrap();
+        shop = Workshop::open(&stage).await.unwrap();
+    }
+    std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-new"}"#).unwrap();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!(answer_of(&ended), Some("Two."));
+    shop.close().await.unwrap();
+}
+
+/// The app-server keeps the login that it was started with, also for the next daemon: one that is newer was not refused.
+#[tokio::test]
+async fn a_login_that_came_before_the_old_one_was_refused_is_used_by_the_next_daemon() {
+    let prompts = vec![(AFTER_LOGIN, vec![text("Two.")]), (PROMPT, vec![failing(401)])];
+    let stage = stage_of("0.166.0", prompts);
+    let file = stage.codex_home().join("auth.json");
+    std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-old"}"#).unwrap();
+    stage.model().hold_answers();
+    let shop = Workshop::open(&stage).await.unwrap();
+    let task = shop.start(&stage, PROMPT).await.unwrap();
+    shop.until_requests(&stage, 1).await.unwrap();
+    shop.close().await.unwrap();
+
+    let shop = Workshop::open(&stage).await.unwrap();
+    shop.until(&task, TaskState::Working).await.unwrap();
+    std::fs::write(&file, r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-new"}"#).unwrap();
+    stage.model().release_answers();
+    let ended = shop.until(&task, TaskState::Completed).await.unwrap();
+    assert_eq!(answer_of(&ended), Some("Two."));
+    shop.close().await.unwrap();
+}
+
 #[rstest]
 #[tokio::test]
 async fn a_refused_login_ends_its_app_server_and_another_login_lets_the_task_go_on(

@@ -1,10 +1,14 @@
 //! Whether the login of a Codex home is another than before. What it is, nobody here looks at.
 
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
 
 /// The file that `codex login` writes.
 const FILE: &str = "auth.json";
@@ -32,6 +36,39 @@ impl Login {
             Err(_) => content.clone(),
         };
         Self { identity, content }
+    }
+}
+
+/// Holds some dozen events of the kernel; what does not fit waits there.
+const EVENT_BYTES: usize = 4096;
+
+/// A home that is watched for another login. The kernel tells it (`inotify(7)`), so nothing is looked at while nothing is written there.
+#[derive(Debug)]
+pub struct LoginWatch {
+    home: PathBuf,
+    events: pipe::Receiver,
+}
+
+impl LoginWatch {
+    pub fn new(home: &Path) -> io::Result<Self> {
+        let events = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        // Only a file that somebody has written to its end.
+        let written = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
+        add_watch(&events, home, written)?;
+        // It is no pipe, but is read and waited for like one.
+        let events = pipe::Receiver::from_owned_fd_unchecked(events)?;
+        Ok(Self { home: home.to_owned(), events })
+    }
+
+    /// Returns when a login is there whose content is another. Cancel-safe. Never returns if the kernel can tell nothing more.
+    pub async fn differs_from(&mut self, content: &str) {
+        while !self.home.join(FILE).exists() || Login::read(&self.home).content == content {
+            let mut buffer = [0_u8; EVENT_BYTES];
+            match self.events.read(&mut buffer).await {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => std::future::pending().await,
+            }
+        }
     }
 }
 

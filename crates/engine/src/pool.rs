@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use ostler_codex::login::Login;
+use ostler_codex::login::{Login, LoginWatch};
 use ostler_codex::protocol::CodexVersion;
 use ostler_model::task::TaskSettings;
 use ostler_model::{Failure, FailureClass, TaskId};
@@ -107,6 +107,8 @@ struct State {
     tidying: Tidying,
     /// The login of each home as it was seen last.
     logins: HashMap<PathBuf, String>,
+    /// Homes for whose next login tasks wait.
+    watched: HashSet<PathBuf>,
 }
 
 /// Whether Codex may be at work for the task that wants a seat.
@@ -256,6 +258,32 @@ impl Pool {
         if before.is_some_and(|before| before != login) {
             self.login_changed.notify_one();
         }
+    }
+
+    /// Tells [`Pool::login_changed`] when there is another login than the one that was refused.
+    pub(crate) fn watch_login(self: &Arc<Self>, settings: &TaskSettings, refused: String) {
+        let home = self.home(settings);
+        if !self.state().watched.insert(home.clone()) {
+            return;
+        }
+        let pool = self.clone();
+        self.works.spawn(async move {
+            let watched = LoginWatch::new(&home);
+            let seen = match watched {
+                Ok(mut watch) => tokio::select! {
+                    () = watch.differs_from(&refused) => true,
+                    () = pool.stop.cancelled() => false,
+                },
+                Err(error) => {
+                    tracing::warn!(%error, home = %home.display(), "only another task will notice another login");
+                    false
+                }
+            };
+            pool.state().watched.remove(&home);
+            if seen {
+                pool.login_changed.notify_one();
+            }
+        });
     }
 
     /// The login on disk that a task would use, as a digest.

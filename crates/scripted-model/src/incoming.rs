@@ -10,7 +10,7 @@ pub(crate) struct Incoming {
     pub(crate) thread: String,
     /// The texts of the user messages, oldest first.
     pub(crate) user_messages: Vec<String>,
-    /// What the tools of the thread have given back, oldest first.
+    /// What the tools of the thread have given back and the model itself has said, oldest first.
     pub(crate) results: Vec<String>,
     /// How long the thread's history is by now.
     pub(crate) input_items: usize,
@@ -32,11 +32,11 @@ impl Incoming {
         Self {
             thread: thread(headers, body).unwrap_or_default(),
             user_messages: match (input, items) {
-                (_, Some(items)) => items.iter().filter_map(user_text).collect(),
+                (_, Some(items)) => items.iter().filter_map(|it| text_of("user", it)).collect(),
                 (Some(Value::String(text)), None) => vec![text.clone()],
                 _ => Vec::new(),
             },
-            results: items.into_iter().flatten().filter_map(result_text).collect(),
+            results: items.into_iter().flatten().filter_map(result_or_answer).collect(),
             input_items: items.map_or(0, Vec::len),
             model: text_at(body, "/model").unwrap_or_default(),
             streams: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
@@ -61,10 +61,10 @@ fn text_at(body: &Value, pointer: &str) -> Option<String> {
 }
 
 /// An item without a type is a message too; content is a text or a list of parts.
-fn user_text(item: &Value) -> Option<String> {
+fn text_of(wanted: &str, item: &Value) -> Option<String> {
     let kind = item.get("type").and_then(Value::as_str);
     let role = item.get("role").and_then(Value::as_str);
-    if kind.unwrap_or("message") != "message" || role != Some("user") {
+    if kind.unwrap_or("message") != "message" || role != Some(wanted) {
         return None;
     }
     match item.get("content")? {
@@ -75,6 +75,10 @@ fn user_text(item: &Value) -> Option<String> {
         }
         _ => None,
     }
+}
+
+fn result_or_answer(item: &Value) -> Option<String> {
+    result_text(item).or_else(|| text_of("assistant", item))
 }
 
 /// The output of a tool is a text, or a list of parts that is taken as it is written. In Chat Completions it is the content
@@ -126,7 +130,7 @@ mod tests {
             Incoming {
                 thread: "thread".to_owned(),
                 user_messages: vec!["tidy".to_owned(), "go on".to_owned()],
-                results: vec!["tidy".to_owned()],
+                results: vec!["tidy?".to_owned(), "tidy".to_owned()],
                 input_items: 5,
                 model: "gpt-5.5".to_owned(),
                 streams: true,

@@ -69,8 +69,8 @@ pub enum Plays {
     Once,
     Times(NonZeroU32),
     Forever,
-    /// Until a tool's result in the history has this text: like a model that looks what has been done, whatever was
-    /// cut off in between.
+    /// Until a tool's result or an answer of the model's own in the history has this text: like a model that looks what has
+    /// been done, whatever was cut off in between.
     Until(String),
 }
 

@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hyper::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -54,6 +55,8 @@ struct Shared {
     held: watch::Sender<bool>,
     /// Without it a request gets status 401.
     key: Mutex<Option<String>>,
+    /// Every request gets this one.
+    outage: Mutex<Option<StatusCode>>,
     stop: CancellationToken,
 }
 
@@ -77,6 +80,7 @@ impl ScriptedModel {
             door: bell,
             held: watch::Sender::new(false),
             key: Mutex::default(),
+            outage: Mutex::default(),
             stop: stop.clone(),
         });
         let tasks = TaskTracker::new();
@@ -105,6 +109,17 @@ impl ScriptedModel {
     /// From now on requests without `Authorization: Bearer <key>` get status 401 and use up no answer.
     pub fn demand_key(&self, key: impl Into<String>) {
         *self.shared.key.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.into());
+    }
+
+    /// From now on every request gets this HTTP status and uses up no answer, until [`ScriptedModel::end_outage`]. Of such
+    /// requests no body is kept.
+    pub fn begin_outage(&self, status: u16) {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *self.shared.outage.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+    }
+
+    pub fn end_outage(&self) {
+        *self.shared.outage.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     pub fn port(&self) -> u16 {

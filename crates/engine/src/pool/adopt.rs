@@ -151,7 +151,7 @@ impl Pool {
         let connector = Arc::new(self.connector(&kind, &purpose).at(found.id().clone()));
         let joined = Driver::join(connector.clone(), driver_settings()).await;
         let (driver, task) = joined.map_err(unreached)?;
-        self.welcome(driver, task, connector, purpose, tenancy, None).await
+        self.welcome(driver, task, connector, purpose, tenancy).await
     }
 
     /// What the store says of app-servers that are no more.

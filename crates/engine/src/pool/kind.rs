@@ -13,7 +13,10 @@ use sha2::{Digest, Sha256};
 /// The first word of what our keepers are for; the digest of their kind follows.
 const PURPOSE: &str = "tasks";
 
-/// Between the digest and the only task that a keeper is for.
+/// Before the digest of the login that the app-server was started with.
+const LOGIN: &str = "login";
+
+/// Before the only task that a keeper is for.
 const ONLY_FOR: &str = "for";
 
 /// How the daemon was started, and nothing that Codex works with: a daemon that was started anew elsewhere goes on with the
@@ -74,6 +77,8 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Purpose {
     pub(super) digest: String,
+    /// That of the app-server, which keeps the one that it has read; unknown if an older Ostler started it.
+    pub(super) login: Option<String>,
     pub(super) isolated_for: Option<TaskId>,
 }
 
@@ -81,19 +86,27 @@ impl Purpose {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let (first, digest) = (words.next()?, words.next()?);
-        let isolated_for = match (words.next(), words.next(), words.next()) {
-            (None, ..) => None,
-            (Some(ONLY_FOR), Some(task), None) => Some(TaskId::new(task)),
-            _ => return None,
-        };
-        (first == PURPOSE).then(|| Self { digest: digest.to_owned(), isolated_for })
+        let mut purpose = Self { digest: digest.to_owned(), login: None, isolated_for: None };
+        while let Some(name) = words.next() {
+            let value = words.next()?;
+            match name {
+                LOGIN => purpose.login = Some(value.to_owned()),
+                ONLY_FOR => purpose.isolated_for = Some(TaskId::new(value)),
+                _ => return None,
+            }
+        }
+        (first == PURPOSE).then_some(purpose)
     }
 
     pub(super) fn text(&self) -> String {
-        match &self.isolated_for {
-            None => format!("{PURPOSE} {}", self.digest),
-            Some(task) => format!("{PURPOSE} {} {ONLY_FOR} {task}", self.digest),
+        let mut text = format!("{PURPOSE} {}", self.digest);
+        if let Some(login) = &self.login {
+            text += &format!(" {LOGIN} {login}");
         }
+        if let Some(task) = &self.isolated_for {
+            text += &format!(" {ONLY_FOR} {task}");
+        }
+        text
     }
 }
 
@@ -160,12 +173,16 @@ mod tests {
 
     #[test]
     fn a_keeper_s_purpose_is_read_back() {
-        let shared = Purpose { digest: "0123456789abcdef".to_owned(), isolated_for: None };
+        let digest = "0123456789abcdef".to_owned();
+        let shared = Purpose { digest, login: None, isolated_for: None };
         let only = Purpose { isolated_for: Some(TaskId::new("a1b2")), ..shared.clone() };
-        for purpose in [shared, only] {
+        let logged_in = Purpose { login: Some("c3d4".to_owned()), ..shared.clone() };
+        let both = Purpose { login: logged_in.login.clone(), ..only.clone() };
+        for purpose in [shared, only, logged_in, both] {
             assert_eq!(Purpose::parse(&purpose.text()), Some(purpose));
         }
-        for other in ["run", "tasks", "tasks d by a", "tasks d for a b", "tasksd"] {
+        for other in ["run", "tasks", "tasks d by a", "tasks d for a b", "tasks d login", "tasksd"]
+        {
             assert_eq!(Purpose::parse(other), None, "{other}");
         }
     }

@@ -29,8 +29,6 @@ pub(crate) struct Server {
     pub(super) is_retired: AtomicBool,
     /// Its login was refused; no thread that is at rest goes on here.
     pub(super) is_refused: AtomicBool,
-    /// The login that was on disk when it was started, as a digest; unknown of one that an earlier daemon started.
-    pub(super) login: Option<String>,
     pub(super) use_: Mutex<Use>,
 }
 
@@ -151,7 +149,7 @@ impl Seat {
 
     /// The login that the app-server was started with, as a digest.
     pub(crate) fn login(&self) -> Option<&str> {
-        self.server.login.as_deref()
+        self.server.purpose.login.as_deref()
     }
 
     pub(crate) fn version(&self) -> String {

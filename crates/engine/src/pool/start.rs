@@ -33,7 +33,8 @@ impl Pool {
         deadline: Instant,
     ) -> Result<Seat, Failure> {
         let tenancy = self.move_in(kind, deadline).await?;
-        let purpose = Purpose { digest: kind.digest.clone(), isolated_for };
+        let login = Some(kind.login.content.clone());
+        let purpose = Purpose { digest: kind.digest.clone(), login, isolated_for };
         let connector = Arc::new(self.connector(kind, &purpose));
         let started = Driver::start(connector.clone(), driver_settings()).await;
         let (driver, task) = match started {
@@ -44,8 +45,7 @@ impl Pool {
                 return Err(unreached(error));
             }
         };
-        let login = Some(kind.login.content.clone());
-        let welcomed = self.welcome(driver, task, connector.clone(), purpose, tenancy, login).await;
+        let welcomed = self.welcome(driver, task, connector.clone(), purpose, tenancy).await;
         let welcomed = match welcomed {
             Ok(server) => self.refuse_older(kind, server).await,
             Err(failure) => Err(failure),
@@ -72,7 +72,6 @@ impl Pool {
         connector: Arc<KeeperConnector>,
         purpose: Purpose,
         tenancy: Tenancy,
-        login: Option<String>,
     ) -> Result<Arc<Server>, Failure> {
         let answered = driver.server().await;
         let answered = answered.map_err(unreached)?;
@@ -95,7 +94,6 @@ impl Pool {
             _tenancy: tenancy,
             is_retired: AtomicBool::new(false),
             is_refused: AtomicBool::new(false),
-            login,
             use_: Use::none(),
         }))
     }

@@ -18,14 +18,18 @@ impl Runner {
         self.todo.push(Todo::Retire);
     }
 
-    /// Goes on if the login on disk is not the one that was refused.
+    /// Goes on if the login on disk is not the one that was refused, now or when it is another.
     pub(super) fn look_at_login(&mut self) {
         let task = self.machine.task();
-        if let Some(Tries { on: Awaited::Login, login: Some(refused), .. }) = &task.tally.tries
-            && task.state == TaskState::Parked
-            && *refused != self.shared.pool.login(&task.settings)
-        {
-            self.step(Signal::LoginChanged);
+        let Some(Tries { on: Awaited::Login, login: Some(refused), .. }) = &task.tally.tries else {
+            return;
+        };
+        if task.state != TaskState::Parked {
+            return;
+        }
+        match *refused == self.shared.pool.login(&task.settings) {
+            true => self.shared.pool.watch_login(&task.settings, refused.clone()),
+            false => self.step(Signal::LoginChanged),
         }
     }
 }

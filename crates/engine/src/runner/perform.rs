@@ -272,7 +272,7 @@ impl Runner {
                     failure.codex_home.clone().or(Some(home.display().to_string().into()));
                 let failure = Failure { codex_home, ..failure.clone() };
                 format!(
-                    "the login was refused ({}); {}. Then allow it; it also goes on when another task meets the new login",
+                    "the login was refused ({}); {}. It goes on as soon as there is another login, or when it is allowed to",
                     failure.message,
                     failure.advice()
                 )

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::effect::{Effect, StrayReason, Update, Withdrawal};
 use super::inputs::EarlyInterrupt;
 use super::items::OpenItem;
-use super::link::Link;
+use super::link::{Link, died};
 use super::machine::Machine;
 use super::signal::SaidEnd;
 use super::views::KnownTexts;
@@ -260,7 +260,12 @@ impl Machine {
             Some(ending) => ending.end,
             None => turn.end(SaidEnd::Interrupted),
         };
-        self.conclude(now, end, false, out);
+        // While the thread is opened again nothing is missed: the end of a turn that lived on would have been told. Codex
+        // shows the last one as running once the next one of its goal has begun (0.166.0).
+        match self.broken && turn.asked_about && end.is_by_codex() {
+            true => self.conclude(now, TurnEnd::Failed { failure: died() }, true, out),
+            false => self.conclude(now, end, false, out),
+        }
     }
 
     /// The turn that this event belongs to, if it is the running one. A turn we have not seen begin begins here: we may

@@ -85,7 +85,7 @@ impl Machine {
                 let is_certain = self.sighted.replace(seen.id.clone()).as_ref() == Some(&seen.id);
                 // Turns are told one after the other: what came before the running one waits for its end.
                 if (self.broken || is_certain) && self.is_before(view, at) {
-                    self.take_over(now, seen, out);
+                    self.take_over(now, view, seen, out);
                 } else {
                     is_conclusive = false;
                 }
@@ -154,8 +154,8 @@ impl Machine {
     }
 
     /// A turn that we did not know. It runs, or it holds an input of ours.
-    fn take_over(&mut self, now: Moment, seen: &SeenTurn, out: &mut Vec<Effect>) {
-        self.conclude_unseen(now, out);
+    fn take_over(&mut self, now: Moment, view: &View, seen: &SeenTurn, out: &mut Vec<Effect>) {
+        self.conclude_seen(now, view, out);
         match &seen.end {
             Some(end) => self.tell_missed(now, seen, end.clone(), out),
             None => {
@@ -190,7 +190,7 @@ impl Machine {
         for open in std::mem::take(&mut turn.open) {
             turn.close(open, ItemEnd::Interrupted, out);
         }
-        let end = turn.end(end);
+        let end = turn.end(with_reason(end, self.broken));
         // As for a turn that we knew: one that nobody interrupted died with its app-server.
         let has_died = self.broken && !is_interrupted && end.is_by_codex();
         let end = if has_died { TurnEnd::Failed { failure: died() } } else { end };
@@ -233,17 +233,23 @@ impl Machine {
     }
 
     fn tell_goal_turn(&mut self, now: Moment, view: &View, seen: &SeenTurn, out: &mut Vec<Effect>) {
-        // The turn before it is over as well.
+        self.conclude_seen(now, view, out);
+        if let Some(end) = seen.end.clone() {
+            self.tell_missed(now, seen, end, out);
+        }
+    }
+
+    /// Another turn came after the one that we knew; so that one is over, as it is shown.
+    fn conclude_seen(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
         let before = self.turn.as_ref().and_then(|turn| seen_turn(view, turn)?.end.clone());
         match (self.turn.as_mut(), before) {
             (Some(turn), Some(said)) if turn.ending.is_none() => {
+                let said =
+                    if turn.given_up.is_none() { with_reason(said, self.broken) } else { said };
                 let end = turn.end(said);
                 self.conclude(now, end, false, out);
             }
             _ => self.conclude_unseen(now, out),
-        }
-        if let Some(end) = seen.end.clone() {
-            self.tell_missed(now, seen, end, out);
         }
     }
 
@@ -310,8 +316,9 @@ impl Machine {
     fn end_if_over(&mut self, now: Moment, view: &View, out: &mut Vec<Effect>) {
         let Some(turn) = self.turn.as_ref().filter(|turn| turn.ending.is_none()) else { return };
         let is_at_rest = matches!(view.state, SeenState::Idle | SeenState::NotLoaded);
+        let is_unheard = self.broken && turn.given_up.is_none();
         let end = match seen_turn(view, turn).map(|seen| &seen.end) {
-            Some(Some(end)) => end.clone(),
+            Some(Some(end)) => with_reason(end.clone(), is_unheard),
             _ if is_at_rest && turn.asked_about => {
                 let message = "codex no longer runs this turn, and does not say how it ended";
                 let failure = Failure::new(FailureClass::Unknown { word: None }, message);
@@ -324,6 +331,18 @@ impl Machine {
         } else {
             self.end_turn(now, end, Word::Awaited, out);
         }
+    }
+}
+
+/// Why a turn failed is told once, and 0.142.5 does not keep it. If nobody has heard it, it may have been for a moment only; if
+/// not, the next attempt tells.
+fn with_reason(end: SaidEnd, is_unheard: bool) -> SaidEnd {
+    match end {
+        SaidEnd::Failed(None) if is_unheard => {
+            let message = "the turn failed while nobody listened, and codex does not say why";
+            SaidEnd::Failed(Some(Failure::new(FailureClass::ServerError, message)))
+        }
+        end => end,
     }
 }
 

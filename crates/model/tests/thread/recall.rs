@@ -142,6 +142,53 @@ fn turns_of_a_goal_that_nobody_saw_are_told_and_then_how_the_goal_stands() {
     assert_eq!(ends, ["t", "u", "v", "complete"]);
 }
 
+/// A turn of a goal died with its app-server, and Codex has begun the next one before it says how the thread stands.
+#[test]
+fn a_turn_that_is_followed_by_another_while_the_thread_is_opened_died_with_its_app_server() {
+    let turn = Some(RecalledTurn::new("t".into()));
+    let (mut back, _) = Back::with(Echo::Ids, Recalled { turn, ..Recalled::default() });
+    assert_eq!(back.feed(says("u", What::TurnStarted)), []);
+
+    let turns = vec![seen("t", None, &[])];
+    let told = back.feed(Signal::Reopened(view(SeenState::Active, turns)));
+
+    let result = result(&told).unwrap();
+    let class = result.failure().map(|failure| failure.class.clone());
+    assert_eq!((class, result.retire), (Some(FailureClass::ServerGone), true));
+    assert_eq!(told.last(), Some(&began("u")));
+}
+
+/// The model may have been away for a moment; an unknown failure would end the task for good.
+#[test]
+fn a_turn_that_failed_while_nobody_listened_may_be_tried_again() {
+    let recalled = [
+        Recalled { turn: Some(known_turn()), ..Recalled::default() },
+        Recalled { inputs: vec![maybe_sent("i")], ..Recalled::default() },
+    ];
+    for recalled in recalled {
+        let (mut back, _) = Back::with(Echo::Ids, recalled);
+        let failed = seen("t", Some(SaidEnd::Failed(None)), &["i"]);
+        let mut told = back.feed(Signal::Reopened(view(SeenState::Idle, vec![failed])));
+        // What came last of a turn that was known may still come.
+        told.extend(back.machine.step(Moment::from_ms(60_000), Signal::Tick));
+        let result = result(&told).unwrap();
+        let class = result.failure().map(|failure| failure.class.clone());
+        assert_eq!(class, Some(FailureClass::ServerError));
+    }
+}
+
+#[test]
+fn a_turn_that_ended_before_the_one_that_runs_ended_as_it_is_shown() {
+    let turn = Some(RecalledTurn::new("t".into()));
+    let (mut back, _) = Back::with(Echo::Ids, Recalled { turn, ..Recalled::default() });
+
+    let turns = vec![seen("t", Some(SaidEnd::Completed), &[]), seen("u", None, &[])];
+    let told = back.feed(Signal::Reopened(view(SeenState::Active, turns)));
+
+    assert_eq!(result(&told).unwrap().end, TurnEnd::Completed);
+    assert_eq!(told.last(), Some(&began("u")));
+}
+
 #[test]
 fn what_was_used_by_a_turn_that_nobody_saw_is_taken_from_the_word_at_the_opening() {
     let recalled = Recalled {

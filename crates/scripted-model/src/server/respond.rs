@@ -49,6 +49,12 @@ pub(super) async fn respond(
             return Ok(plain_response(refusal, &[]));
         }
     };
+    let outage = *shared.outage.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(status) = outage {
+        let refusal = Plain::error(status, None, "the scripted model is told to be out of order");
+        record(&shared, &parts, Bytes::new(), Verdict::refused(&refusal));
+        return Ok(plain_response(refusal, &[]));
+    }
     match route(&shared, &parts, &body) {
         Route::Refuse(refusal) => {
             record(&shared, &parts, body, Verdict::refused(&refusal));

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
-use ostler_scripted_model::ScriptedModel;
+use ostler_scripted_model::{Outcome, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::client::{Connection, End, Reply, collect, start_answers};
@@ -129,4 +129,17 @@ async fn a_wrong_key_is_refused_and_uses_up_no_answer() {
         (401, &json!("invalid_api_key"))
     );
     assert_eq!(ask(&model, "right").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_outage_refuses_every_request_and_uses_up_no_answer() {
+    let model = start_answers("[[conversation.answer]]\ntext = \"in\"");
+    model.begin_outage(503);
+    let refused = ask(&model, "any").await;
+    assert_eq!((refused.status, &refused.json()["error"]["type"]), (503, &json!("server_error")));
+    model.end_outage();
+    assert_eq!(ask(&model, "any").await.status, 200);
+    let requests = model.requests();
+    assert_eq!(requests[0].outcome, Outcome::Refused(503));
+    assert!(requests[0].body.is_empty() && !requests[1].body.is_empty());
 }
