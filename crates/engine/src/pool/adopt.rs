@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ostler_codex::driver::Driver;
+use ostler_codex::keeper::environment::Given;
 use ostler_codex::keeper::{self, Condition, Found, Record};
 use ostler_codex::login::Login;
 use ostler_codex::protocol::CodexVersion;
@@ -118,6 +119,8 @@ impl Pool {
             given_home: record.codex_home.clone(),
             home: home.to_owned(),
             login: Login::read(home),
+            // Those it was given are known by its record.
+            given: Given::default(),
             digest: purpose.digest.clone(),
         };
         let connector = Arc::new(self.connector(&kind, &purpose).at(found.id().clone()));
