@@ -7,7 +7,7 @@ use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_codex::keeper;
 use ostler_engine::{
     Allowed, Answer, Binaries, Engine, EngineSettings, EngineTask, Homes, NotifySettings,
-    PoolSettings, PoolWaits, StartTask, WorktreeSettings,
+    PoolSettings, PoolWaits, StartTask, StoredSecrets, WorktreeSettings,
 };
 use ostler_model::task::{
     AskRecord, DecidedBy, IntentState, Sandbox, SandboxMode, TaskSettings, Wish,
@@ -59,6 +59,7 @@ impl Workshop {
         );
         Ok(EngineSettings {
             pool: PoolSettings {
+                stored: StoredSecrets::default(),
                 keepers: start.root,
                 program: start.program,
                 environment: start.environment,

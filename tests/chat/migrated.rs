@@ -2,8 +2,13 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use ostler_scripted_model::{Answer, Call};
 use rstest::rstest;
@@ -13,13 +18,16 @@ use tempfile::TempDir;
 use crate::browsing::{allowing, serve, until_no_browser_runs};
 use crate::dynamic_tools::todos;
 use crate::world::{Plan, World, outcome};
-use crate::{conversation, text};
+use crate::{conversation, exec, text};
 
 const SERVER: &str = include_str!("migrated.mjs");
 
 /// Two secrets that stand in the other program's file in clear.
 const HAY: &str = "ghp_hay0and1oats2for3the4grey5mare6";
 const OATS: &str = "oats-token-9d8f7a6b5c4d3e2f1a";
+
+/// One that its variable does not look like.
+const BARN: &str = "thatched-roof";
 
 /// Secrets of other shapes: the letters, the variable that they are taken from, what the program reads, and where they stand in its file.
 const STRAW: [(&str, &str, &str, &str); 4] = [
@@ -74,7 +82,11 @@ impl Neighbour {
              args: [{program:?}, stdio, bind, --remote, {remote:?}, --password, '${{STRAW_PASS:-{password}}}']\n    \
              env: {{STRAW_DB: 'postgres://${{DB_USER}}:thatched-roof@db.example/x', STRAW_WEBHOOK_URL: {hook:?}}}\n"
         );
-        let file = if has_straw { file + &straw } else { file };
+        let barn = format!("STABLE: north, BARN: 'postgres://ana:{BARN}@db.example/x'}}");
+        let file = match has_straw {
+            true => file + &straw,
+            false => file.replace("STABLE: north}", &barn),
+        };
         fs::write(folder.path().join("config.yaml"), file).unwrap();
         Self { folder, server }
     }
@@ -147,7 +159,8 @@ fn codex_lists_and_calls_what_was_migrated_and_no_file_has_the_secret(
         let servers = "MCP servers for Codex: ostler-tools, hay, oats, straw";
         assert!(told.lines().any(|line| line == servers), "{told}");
     } else {
-        let mut arguments = vec!["migrate", "--json", "--from", file.to_str().unwrap()];
+        let from = file.to_str().unwrap();
+        let mut arguments = vec!["migrate", "--no-secrets", "--json", "--from", from];
         arguments.extend((mode == "write").then_some("--write"));
         let report = outcome(&world.run(&arguments));
         let names: Vec<&str> = report["servers"]
@@ -287,7 +300,8 @@ fn tasks_get_what_was_migrated_if_they_are_to(#[values(true, false)] for_tasks: 
     let settings = fs::read_to_string(&place).unwrap();
     fs::write(place, format!("{settings}\n[migrate]\nfor_tasks = {for_tasks}\n")).unwrap();
     let file = neighbour.file();
-    assert!(world.run(&["migrate", "--from", file.to_str().unwrap()]).status.success());
+    let arguments = ["migrate", "--no-secrets", "--from", file.to_str().unwrap()];
+    assert!(world.run(&arguments).status.success());
 
     let started = outcome(&world.run(&["start", "feed the mule", "--json"]));
     let task = started["task"]["id"].as_str().unwrap();
@@ -299,5 +313,130 @@ fn tasks_get_what_was_migrated_if_they_are_to(#[values(true, false)] for_tasks: 
     assert_eq!(ours.is_some_and(|ours| ours.contains(task)), for_tasks, "{kept}");
     // The variable is not set, and the server works without it.
     assert_eq!(told.contains("cut with gnihton in north"), for_tasks, "{told}");
+    world.wait_until_no_codex_runs();
+}
+
+/// Whether any process has one of the texts in its arguments.
+fn is_argument(texts: &[&str]) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut arguments = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+    arguments.any(|words| {
+        texts.iter().any(|text| memchr::memmem::find(&words, text.as_bytes()).is_some())
+    })
+}
+
+fn backwards(text: &str) -> String {
+    text.chars().rev().collect()
+}
+
+/// What was stored reaches the programs that it is for, and nothing else: no other file, no log, no event, no argument, and no
+/// command of the model, although the model says it.
+#[rstest]
+fn stored_secrets_reach_their_servers_alone(
+    #[values("0.142.5", "0.166.0")] version: &'static str,
+    #[values("overlay", "write")] mode: &str,
+) {
+    let says = format!("Fed with {OATS} and {BARN}.");
+    let looks = exec(
+        "echo \"<$HAY_TOKEN$OATS_TOKEN$BARN>\"; cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -c ^HAY_TOKEN=.",
+    );
+    let codex = vec![
+        conversation("say it", vec![text(&says)]),
+        conversation(
+            "feed them all",
+            vec![tool(version, "hay", "cut"), tool(version, "oats", "weigh"), looks, text("Fed.")],
+        ),
+    ];
+    let world = World::new(Plan { version, codex, ..Plan::default() });
+    let neighbour = Neighbour::new(false);
+    let file = neighbour.file();
+    let mut arguments = vec!["migrate", "--json", "--from", file.to_str().unwrap()];
+    arguments.extend((mode == "write").then_some("--write"));
+    let report = outcome(&world.run(&arguments));
+    let stored = world.path("o/state/migrate/secrets.json");
+    assert_eq!(report["secrets_file"], json!(stored), "{report}");
+    assert_eq!(fs::metadata(&stored).unwrap().permissions().mode() & 0o7777, 0o600);
+    let secrets = [HAY, OATS, BARN];
+
+    let mut chat =
+        world.command(&["chat", "-q", "feed them all", "--json", "--runtime", "codex_app_server"]);
+    let chat = chat.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let watcher = thread::spawn({
+        let over = over.clone();
+        move || {
+            let mut found = false;
+            while !over.load(Ordering::Relaxed) {
+                found |= is_argument(&secrets);
+                thread::sleep(Duration::from_millis(20));
+            }
+            found
+        }
+    });
+    let output = chat.wait_with_output().unwrap();
+    over.store(true, Ordering::Relaxed);
+    assert!(!watcher.join().unwrap(), "a secret is an argument");
+    let found = outcome(&output);
+    assert_eq!(found["final_response"], "Fed.", "{found}");
+    let told = world.codex.requests().last().unwrap().json()["input"].to_string();
+    assert!(told.contains(&format!("cut with {} in north", backwards(HAY))), "{told}");
+    assert!(told.contains("weigh for horses"), "{told}");
+    assert!(told.contains("<>\\n0\\n"), "{told}");
+    let mut holding = Vec::new();
+    holders(&world.path(""), &secrets, &mut holding);
+    assert_eq!(holding, [stored.as_path()]);
+
+    // What Codex keeps of its own is not for us to change.
+    let said = world.run(&["chat", "-q", "say it", "--resume", "last", "--json"]);
+    let task = outcome(&world.run(&["ls", "--all", "--json"]));
+    let task = task["tasks"][0]["id"].as_str().unwrap();
+    let log = world.run(&["logs", task, "--json"]);
+    for (name, output) in [("chat", &said), ("logs", &log), ("report", &output)] {
+        let text = format!("{output:?}");
+        assert!(!secrets.iter().any(|secret| text.contains(secret)), "{name}: {text}");
+    }
+    assert_eq!(outcome(&said)["final_response"], "Fed with ‹redacted› and ‹redacted›.");
+    assert!(!secrets.iter().any(|secret| report.to_string().contains(secret)), "{report}");
+    world.wait_until_no_codex_runs();
+    let mut holding = Vec::new();
+    holders(&world.path("o"), &secrets, &mut holding);
+    assert_eq!(holding, [stored.as_path()]);
+
+    assert!(world.run(&["migrate", "--undo"]).status.success());
+    assert!(!stored.exists());
+}
+
+/// What is set where the daemon runs wins, and a file that others can read is not used.
+#[rstest]
+fn a_set_variable_wins_and_an_open_file_is_refused(#[values("set", "open")] case: &str) {
+    let codex = vec![conversation("feed them", vec![tool("0.166.0", "hay", "cut"), text("Fed.")])];
+    let world = World::new(Plan { codex, ..Plan::default() });
+    let neighbour = Neighbour::new(false);
+    let file = neighbour.file();
+    assert!(world.run(&["migrate", "--from", file.to_str().unwrap()]).status.success());
+    let stored = world.path("o/state/migrate/secrets.json");
+    if case == "open" {
+        fs::set_permissions(&stored, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let arguments = ["chat", "-q", "feed them", "--json", "--runtime", "codex_app_server"];
+    let mut chat = world.command(&arguments);
+    if case == "set" {
+        chat.env("HAY_TOKEN", "straw");
+    }
+    let found = outcome(&chat.output().unwrap());
+    assert_eq!(found["final_response"], "Fed.", "{found}");
+    let told = world.codex.requests().last().unwrap().json()["input"].to_string();
+    let expected =
+        if case == "set" { "cut with warts in north" } else { "cut with gnihton in north" };
+    assert!(told.contains(expected), "{told}");
+    if case == "open" {
+        let doctor = outcome(&world.run(&["doctor", "--json"]));
+        let said = doctor.to_string();
+        assert!(
+            said.contains("can be read by other users (mode 0644), so it is not used"),
+            "{said}"
+        );
+        assert!(said.contains("chmod 600"), "{said}");
+    }
     world.wait_until_no_codex_runs();
 }

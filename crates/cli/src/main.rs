@@ -19,6 +19,7 @@ mod places;
 mod prompt;
 mod running;
 mod settings;
+mod stored_secrets;
 mod supervisor;
 mod tasks;
 mod terminal;

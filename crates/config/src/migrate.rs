@@ -5,7 +5,8 @@
 //! `config.toml` without touching a byte of what a person wrote, [`take_out`] is its inverse. [`Overlay`] is the same for
 //! those who leave that file alone: what is given to Codex with each thread.
 //!
-//! No secret leaves this module: what looks like one becomes the name of an environment variable.
+//! No secret leaves this module in a table or a note: what looks like one becomes the name of an environment variable. Its value is
+//! given apart ([`Translation::secrets`]), for whoever stores it.
 
 mod block;
 mod declared;
@@ -30,7 +31,7 @@ pub use profiles::{BadProfile, check_profile};
 pub use removal::{TakenOut, has_block, take_out};
 pub use source::{Source, SourceError, read_source};
 pub use standing::{Standing, standing};
-pub use translate::{InUse, KeyNote, Refusal, Translation, Variable, translate};
+pub use translate::{InUse, KeyNote, Refusal, SecretValue, Translation, Variable, translate};
 
 /// The name under which our own tools are registered.
 pub const OWN_SERVER: &str = "ostler-tools";

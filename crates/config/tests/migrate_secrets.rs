@@ -182,3 +182,81 @@ fn nobody_is_asked_to_set_what_is_no_secret() {
         assert!(!came.contains("holds: Some") && came.contains("table"), "{key} {value}: {came}");
     }
 }
+
+/// What is to be stored of a file with these servers, by server: the variable, and its value.
+fn stored(servers: &Value) -> Vec<(String, String, String)> {
+    let file = json!({ "mcpServers": servers }).to_string();
+    let declared = read_source(&file).unwrap().servers;
+    let mut in_use = InUse::storing(|name| !name.starts_with("OPENAI_"));
+    declared.iter().for_each(|server| in_use.note_references(server));
+    let mut all = Vec::new();
+    for server in &declared {
+        let done = translate(server, &mut in_use, &|_| false).unwrap();
+        let shown = format!("{done:?} {}", toml::to_string(&done.table).unwrap());
+        for (name, value) in &done.secrets {
+            assert!(!shown.contains(value.expose()), "{shown}");
+            let is_told = done.keys.iter().filter_map(|key| key.note.as_ref());
+            let is_told = is_told.chain([&String::new()]).any(|note| note.contains("stored as"));
+            let is_argument = done.variables.iter().any(|it| {
+                it.name == *name && it.holds.as_ref().is_some_and(|holds| holds.starts_with("args"))
+            });
+            assert!(is_told || is_argument, "{shown}");
+            all.push((done.name.clone(), name.clone(), value.expose().to_owned()));
+        }
+    }
+    all
+}
+
+#[test]
+fn values_are_given_apart_for_whoever_stores_them() {
+    let found = stored(&json!({
+        "hay": {
+            "command": "x",
+            "args": ["--token", "oats-and-hay-1", "${ARGUMENT_KEY:-oats-and-hay-2}"],
+            "env": {
+                "HAY_TOKEN": "oats-and-hay-3",
+                // Codex would take it for its own.
+                "OPENAI_API_KEY": "oats-and-hay-4",
+                "LOG": "debug",
+            },
+        },
+        "oats": {
+            "url": "https://x.example/mcp",
+            "headers": {"Authorization": "Bearer oats-and-hay-5", "X-Api-Key": "oats-and-hay-6"},
+        },
+        "straw": {"url": "https://x.example/mcp", "headers": {"X-Api-Key": "${STRAW_KEY:-oats-and-hay-7}"}},
+    }));
+    let expected = [
+        ("hay", "ARGUMENT_KEY", "oats-and-hay-2"),
+        // The argument has HAY_TOKEN already.
+        ("hay", "HAY_HAY_TOKEN", "oats-and-hay-3"),
+        ("hay", "HAY_OPENAI_API_KEY", "oats-and-hay-4"),
+        ("hay", "HAY_TOKEN", "oats-and-hay-1"),
+        ("oats", "OATS_TOKEN", "oats-and-hay-5"),
+        ("oats", "OATS_X_API_KEY", "oats-and-hay-6"),
+        ("straw", "STRAW_KEY", "oats-and-hay-7"),
+    ];
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(server, name, value)| (server.to_string(), name.to_string(), value.to_string()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+/// A part of it is only known where the program runs; or another server would get it; or no variable can hold it.
+#[test]
+fn what_is_not_one_s_own_whole_secret_is_left_to_the_person() {
+    let server = |env: Value| json!({ "command": "x", "env": env });
+    for servers in [
+        json!({ "a": server(json!({ "DB": "postgres://${DB_USER}:oats-and-hay@x.example/db" })) }),
+        json!({
+            "a": server(json!({ "A_TOKEN": "${A_TOKEN:-oats-and-hay}" })),
+            "b": server(json!({ "A_TOKEN": "${A_TOKEN}" })),
+        }),
+        json!({ "a": server(json!({ "A_TOKEN": "oats-and\0-hay" })) }),
+        json!({ "a": server(json!({ "A_TOKEN": "o".repeat(65_537) })) }),
+        json!({ "a": server(json!({ "A_TOKEN": "${A_TOKEN}" })) }),
+    ] {
+        assert_eq!(stored(&servers), []);
+    }
+}

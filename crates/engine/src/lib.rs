@@ -45,7 +45,7 @@ pub use ostler_store::{
     Store, StoreError, StoreSettings, Survey, SweepReport, TaskFilter, Write, has_log, quick_check,
     quick_check_conversations, survey,
 };
-pub use pool::{Binaries, PoolSettings, PoolWaits};
+pub use pool::{Binaries, PoolSettings, PoolWaits, StoredSecrets};
 pub use refusal::{Problem, Refusal};
 pub use runner::{AnswerError, Reach, Remembering};
 pub use start::{Allowed, Homes, OwnConfig, StartTask};

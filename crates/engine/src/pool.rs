@@ -20,12 +20,15 @@ pub(crate) use kind::Kind;
 pub(crate) use server::{Seat, Server};
 pub(crate) use start::class_of;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use ostler_codex::keeper;
+use ostler_codex::keeper::environment::{EnvironmentRule, Given, given_alone};
 use ostler_codex::login::{Login, LoginWatch};
 use ostler_codex::protocol::CodexVersion;
 use ostler_model::task::TaskSettings;
@@ -51,6 +54,7 @@ pub struct PoolSettings {
     pub environment: Vec<(OsString, OsString)>,
     /// Passed on beyond the rule.
     pub keep: Vec<String>,
+    pub stored: StoredSecrets,
     pub binaries: Binaries,
     pub threads_per_server: usize,
     /// An app-server whose Codex has more takes no further thread, and is replaced when those in it are closed. In bytes.
@@ -60,6 +64,33 @@ pub struct PoolSettings {
     pub idle_server: Duration,
     pub ready_deadline: Duration,
     pub waits: PoolWaits,
+}
+
+/// Finds the secrets that are stored for the MCP servers of a task. It is asked each time: they change without us.
+#[derive(Clone)]
+pub struct StoredSecrets(Arc<FindSecrets>);
+
+/// By the Codex home, and by what the task says of Codex's configuration.
+type FindSecrets = dyn Fn(&Path, &BTreeMap<String, String>) -> Given + Send + Sync;
+
+impl StoredSecrets {
+    pub fn new(
+        find: impl Fn(&Path, &BTreeMap<String, String>) -> Given + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(find))
+    }
+}
+
+impl Default for StoredSecrets {
+    fn default() -> Self {
+        Self::new(|_, _| Given::default())
+    }
+}
+
+impl fmt::Debug for StoredSecrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("StoredSecrets")
+    }
 }
 
 /// How long the pool waits for what may never come.
@@ -245,8 +276,9 @@ impl Pool {
             Failure::new(FailureClass::BadRequest, format!("{version:?} is no Codex version"))
         })?;
         let home = settings.codex.home.as_ref().map(PathBuf::from);
+        let given = self.given(settings);
         let settings = self.settings();
-        let kind = Kind::new(codex, version, home, &settings.environment, &settings.keep);
+        let kind = Kind::new(codex, version, home, &settings.environment, &settings.keep, given);
         self.note_login(&kind);
         Ok(kind)
     }
@@ -294,6 +326,21 @@ impl Pool {
     pub(crate) fn home(&self, settings: &TaskSettings) -> PathBuf {
         let given = settings.codex.home.as_ref().map(PathBuf::from);
         kind::canonical(&kind::named_home(given.as_deref(), &self.settings().environment))
+    }
+
+    fn given(&self, settings: &TaskSettings) -> Given {
+        (self.settings().stored.0)(&self.home(settings), &settings.config)
+    }
+
+    /// Variables that an app-server has for MCP servers alone, and that no command of the model may see.
+    pub(crate) fn hidden_variables(&self, seat: &Seat) -> Vec<String> {
+        let pool = self.settings();
+        let found = seat.keeper().and_then(|id| keeper::find(&pool.keepers, &id).ok());
+        let given = found
+            .and_then(|found| found.record)
+            .map_or_else(Vec::new, |record| record.given_variables);
+        let rule = EnvironmentRule { keep: pool.keep.clone(), ..EnvironmentRule::default() };
+        given_alone(given, &pool.environment, &rule)
     }
 
     fn own_seat(&self, task: &TaskId, before: Option<&str>, at_work: AtWork) -> Option<Seat> {

@@ -7,7 +7,7 @@ use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_codex::keeper::{self, StopMode};
 use ostler_engine::{
     Allowed, Binaries, Engine, EngineSettings, EngineTask, Homes, NotifySettings, PoolSettings,
-    PoolWaits, StartTask, WorktreeSettings,
+    PoolWaits, StartTask, StoredSecrets, WorktreeSettings,
 };
 use ostler_model::policy::{Effect, Matcher, Rule, Scope, Words};
 use ostler_model::task::TaskSettings;
@@ -56,6 +56,7 @@ impl World {
                 program: env!("CARGO_BIN_EXE_ostler").into(),
                 environment,
                 keep: Vec::new(),
+                stored: StoredSecrets::default(),
                 binaries,
                 threads_per_server: 50,
                 memory_per_server: None,

@@ -12,6 +12,7 @@ use super::patience::Doing;
 use super::reading::{Flow, Reading, Stream};
 use super::recovery::Trouble;
 use super::report;
+use super::sse::MAX_EVENT_BYTES;
 use super::watch::{Ended, Watch};
 
 pub(crate) struct Attempt<'ask, R> {
@@ -29,6 +30,9 @@ pub(crate) enum Stopped {
 /// Errors are short; a page of a proxy is not worth more.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
+/// The last event of a stream may carry the same document, so the same bound holds for it.
+const MAX_DOCUMENT_BYTES: usize = MAX_EVENT_BYTES;
+
 impl<R: Reading> Attempt<'_, R> {
     pub(crate) async fn run(mut self, request: RequestBuilder) -> Result<Answer, Stopped> {
         let sent = self.watch.wait(request.send()).await;
@@ -37,10 +41,13 @@ impl<R: Reading> Attempt<'_, R> {
             Ok(Err(error)) => return Err(Stopped::early(Trouble::Broken(describe(&error)))),
             Err(ended) => return Err(stopped(ended, None)),
         };
-        if !response.status().is_success() || is_document(&response) {
+        if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        self.read(response).await
+        match is_document(&response) {
+            true => self.read_document(response).await,
+            false => self.read(response).await,
+        }
     }
 
     async fn read(self, mut response: Response) -> Result<Answer, Stopped> {
@@ -67,22 +74,58 @@ impl<R: Reading> Attempt<'_, R> {
             match flow {
                 Flow::GoOn => watch.heard(stream.reading.doing()),
                 Flow::Over => break,
-                Flow::Failed(event) => {
-                    let trouble = Trouble::Reported(report::of_event(&event, now()));
-                    return Err(Stopped::late(trouble, stream.reading.partial()));
-                }
-                Flow::TooLarge(message) => {
-                    let trouble = Trouble::Senseless(message);
-                    return Err(Stopped::late(trouble, stream.reading.partial()));
-                }
+                flow => return Err(broken_off(flow, &stream.reading)),
             }
         }
-        let (answer, pieces) = stream.finish().ok_or_else(|| Stopped::early(Trouble::Empty))?;
-        watch.tell(pieces);
-        Ok(answer)
+        finished(stream, &watch).ok_or_else(|| Stopped::early(Trouble::Empty))
     }
 
-    /// What comes instead of events is an error, whatever its status says.
+    /// Some providers and proxies ignore `stream` and send the whole answer at once. It is read as the events that would
+    /// have carried it.
+    async fn read_document(self, mut response: Response) -> Result<Answer, Stopped> {
+        let Self { mut watch, reading } = self;
+        watch.heard(Doing::Thinking);
+        let mut body = Vec::new();
+        loop {
+            match watch.wait(response.chunk()).await {
+                Ok(Ok(Some(bytes))) => body.extend_from_slice(&bytes),
+                Ok(Ok(None)) => break,
+                Ok(Err(error)) => return Err(Stopped::early(Trouble::Broken(describe(&error)))),
+                Err(ended) => return Err(stopped(ended, None)),
+            }
+            if body.len() > MAX_DOCUMENT_BYTES {
+                let message = format!("the answer is larger than {MAX_DOCUMENT_BYTES} bytes");
+                return Err(Stopped::early(Trouble::Senseless(message)));
+            }
+            watch.heard(Doing::Thinking);
+        }
+        let document = serde_json::from_slice::<Value>(&body).map_err(|_| {
+            Stopped::early(Trouble::Senseless(
+                "the provider sent a document that is not JSON, such as a login page; check its base_url".to_owned(),
+            ))
+        })?;
+        let Some(events) = R::events_of(&document) else {
+            return Err(Stopped::early(match document.get("error") {
+                Some(error) if !error.is_null() => {
+                    Trouble::Reported(report::of_event(&document, now()))
+                }
+                _ => Trouble::Senseless(
+                    "the provider sent JSON that is no answer of this API; check its base_url and its wire".to_owned(),
+                ),
+            }));
+        };
+        let mut stream = Stream::new(reading);
+        let mut pieces = Vec::new();
+        let flow = stream.take(events, &mut pieces);
+        watch.tell(pieces);
+        match flow {
+            Flow::GoOn | Flow::Over => {
+                finished(stream, &watch).ok_or_else(|| Stopped::early(Trouble::Empty))
+            }
+            flow => Err(broken_off(flow, &stream.reading)),
+        }
+    }
+
     async fn refused(mut self, mut response: Response) -> Stopped {
         let status = response.status();
         let retry_after = retry_after(response.headers());
@@ -98,19 +141,26 @@ impl<R: Reading> Attempt<'_, R> {
             }
         }
         let body = String::from_utf8_lossy(&body);
-        if !status.is_success() {
-            let report = report::of_response(status.as_u16(), retry_after, &body, now());
-            return Stopped::early(Trouble::Reported(report));
-        }
-        let document: Value = serde_json::from_str(&body).unwrap_or_default();
-        Stopped::early(match document.get("error") {
-            Some(_) => Trouble::Reported(report::of_event(&document, now())),
-            None => Trouble::Senseless(
-                "the provider answers with a document instead of events; look at its base URL"
-                    .to_owned(),
-            ),
-        })
+        let report = report::of_response(status.as_u16(), retry_after, &body, now());
+        Stopped::early(Trouble::Reported(report))
     }
+}
+
+/// `None` if nothing at all has come.
+fn finished<R: Reading>(stream: Stream<R>, watch: &Watch<'_>) -> Option<Answer> {
+    let (answer, pieces) = stream.finish()?;
+    watch.tell(pieces);
+    Some(answer)
+}
+
+/// Why an answer ends before its end.
+fn broken_off<R: Reading>(flow: Flow, reading: &R) -> Stopped {
+    let trouble = match flow {
+        Flow::Failed(event) => Trouble::Reported(report::of_event(&event, now())),
+        Flow::TooLarge(message) => Trouble::Senseless(message),
+        Flow::GoOn | Flow::Over => Trouble::Empty,
+    };
+    Stopped::late(trouble, reading.partial())
 }
 
 impl Stopped {

@@ -11,6 +11,9 @@ pub(crate) const MAX_ANSWER_BYTES: usize = 128 * 1024 * 1024;
 
 /// Reads the events of one API. Two users: the Responses API and Chat Completions.
 pub(crate) trait Reading: Send {
+    /// The events that say the same as the whole answer in one document. `None` if it is no answer of this API.
+    fn events_of(document: &Value) -> Option<Vec<Event>>;
+
     fn take(&mut self, event: Event, pieces: &mut Vec<Piece>) -> Flow;
 
     fn doing(&self) -> Doing;
@@ -67,7 +70,16 @@ impl<R: Reading> Stream<R> {
             Ok(events) => events,
             Err(error) => return Flow::TooLarge(error.to_string()),
         };
-        for event in events.into_iter().flat_map(read) {
+        self.take(events.into_iter().flat_map(read), pieces)
+    }
+
+    /// Stops at the first event behind which nothing counts.
+    pub(crate) fn take(
+        &mut self,
+        events: impl IntoIterator<Item = Event>,
+        pieces: &mut Vec<Piece>,
+    ) -> Flow {
+        for event in events {
             let flow = self.reading.take(event, pieces);
             if flow != Flow::GoOn {
                 return flow;

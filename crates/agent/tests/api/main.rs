@@ -5,6 +5,8 @@ mod asking;
 #[cfg(test)]
 mod credentials;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod refusals;

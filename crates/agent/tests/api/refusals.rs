@@ -91,10 +91,10 @@ async fn the_status_is_told() {
     }
 }
 
-/// A proxy's page, or an API without streams, under status 200.
+/// A proxy's page under status 200.
 #[rstest]
 #[tokio::test]
-async fn a_document_is_no_answer(#[values(Wire::Responses, Wire::Chat)] wire: Wire) {
+async fn a_page_is_no_answer(#[values(Wire::Responses, Wire::Chat)] wire: Wire) {
     let lines = "text = \"hi\"\nheaders = { \"content-type\" = \"text/html\" }";
     let asked = Stage::new(wire, &then_well(lines)).go().await;
     assert_eq!(asked.failure(), (FailureClass::ServerError, None, None));

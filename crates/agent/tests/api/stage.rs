@@ -62,10 +62,7 @@ impl Stage {
     }
 
     pub(crate) async fn ask(&self, question: &Question, stop: &CancellationToken) -> Asked {
-        let told = Mutex::new(Vec::new());
-        let hear = |piece: Piece| told.lock().unwrap().push(piece);
-        let answer = tokio::time::timeout(DEADLINE, self.api.ask(question, &hear, stop)).await;
-        Asked { answer: answer.expect("an end in time"), pieces: told.into_inner().unwrap() }
+        hear_all(self.api.as_ref(), question, stop).await
     }
 
     /// Asks, and stops as soon as a piece is as wanted.
@@ -84,6 +81,18 @@ impl Stage {
     pub(crate) fn requests(&self) -> Vec<RequestRecord> {
         self.model.requests()
     }
+}
+
+/// Asks, and keeps all that is told meanwhile.
+pub(crate) async fn hear_all(
+    api: &dyn ModelApi,
+    question: &Question,
+    stop: &CancellationToken,
+) -> Asked {
+    let told = Mutex::new(Vec::new());
+    let hear = |piece: Piece| told.lock().unwrap().push(piece);
+    let answer = tokio::time::timeout(DEADLINE, api.ask(question, &hear, stop)).await;
+    Asked { answer: answer.expect("an end in time"), pieces: told.into_inner().unwrap() }
 }
 
 impl Asked {

@@ -112,6 +112,7 @@ fn start(arguments: StartArguments, output: Output) -> Result<(), Failure> {
         codex_home: arguments.codex_home.as_deref().map(absolute).transpose()?,
         keep: arguments.keep,
         strip: arguments.strip,
+        ..EnvironmentRule::default()
     };
     let record = block_on(async {
         let (codex, codex_version) = match &arguments.codex {

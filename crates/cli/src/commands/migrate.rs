@@ -15,6 +15,7 @@ mod trial;
 mod undo;
 mod write;
 
+use gather::Secrets;
 pub(crate) use gather::Wanted;
 
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ use crate::terminal::Output;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Reads a host agent's YAML (mcp_servers) and the JSON files of Claude Desktop and Claude Code, Cursor, Windsurf, Cline,
-VS Code, Zed, Gemini, Goose, opencode and others. Secrets in them are never copied: the report says which variables to set.
+VS Code, Zed, Gemini, Goose, opencode and others. Secrets in them are stored in a file that only you can read and given to
+Codex's environment; --no-secrets stores none, and the report says which variables to set.
 Without --write, your config.toml stays as it is: Codex gets the servers with each thread of `ostler chat`, and of all
 tasks if for_tasks = true stands in [migrate].
 Exit code: 0 if all was taken, 1 if something had to be left out or could not be done.")]
@@ -59,6 +61,10 @@ pub(crate) struct MigrateArguments {
     #[arg(long, value_name = "FOLDER", requires = "write")]
     pub(crate) trust: Vec<PathBuf>,
 
+    /// Store no secrets, and remove those of earlier runs: you set the variables yourself
+    #[arg(long, conflicts_with = "undo")]
+    pub(crate) no_secrets: bool,
+
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -66,6 +72,13 @@ pub(crate) struct MigrateArguments {
     /// Take back what was migrated
     #[arg(long, conflicts_with = "from")]
     pub(crate) undo: bool,
+}
+
+impl MigrateArguments {
+    fn wanted(&self) -> Wanted<'_> {
+        let secrets = if self.no_secrets { Secrets::LeftOut } else { Secrets::Stored };
+        Wanted { from: &self.from, only: self.only, secrets }
+    }
 }
 
 pub(crate) fn run(arguments: &MigrateArguments, output: Output) -> Result<ExitCode, Failure> {
@@ -76,8 +89,7 @@ pub(crate) fn run(arguments: &MigrateArguments, output: Output) -> Result<ExitCo
             (true, _) => undo::run(&bench, &home, threads(&bench, &home), arguments.dry_run).await,
             (false, true) => write::run(&bench, &home, arguments).await,
             (false, false) => {
-                let wanted = Wanted { from: &arguments.from, only: arguments.only };
-                overlay::run(&bench, &home, wanted, arguments.dry_run).await
+                overlay::run(&bench, &home, arguments.wanted(), arguments.dry_run).await
             }
         }
     })?;

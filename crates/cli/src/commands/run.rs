@@ -11,11 +11,12 @@ mod rights;
 mod session;
 mod settings;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use ostler_codex::keeper::StartKeeper;
-use ostler_codex::keeper::environment::EnvironmentRule;
+use ostler_codex::keeper::environment::{EnvironmentRule, given_alone};
 use ostler_codex::peer::PeerSettings;
 use ostler_codex::secrets::Secrets;
 use ostler_codex::wire_log::{WireLog, WireLogSettings};
@@ -28,6 +29,7 @@ use crate::folder_trust;
 use crate::kept::{Kept, Remains};
 use crate::places;
 use crate::running::{self, Interruption, own_program};
+use crate::stored_secrets;
 use crate::terminal::Output;
 use crate::turn::{End, Signs};
 pub(crate) use arguments::{Approval, Busy, RunArguments, Sandbox, Stall};
@@ -60,7 +62,7 @@ async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failu
     let mut interruption = Interruption::listen()?;
     let mut screen = Screen::new(bench.output);
     let memory = Memory::below(&bench.places.state);
-    let order = interruption.or(order(arguments, bench, &memory, &screen)).await?;
+    let mut order = interruption.or(order(arguments, bench, &memory, &screen)).await?;
     let codex = bench.choose(arguments.codex.as_ref());
     let (path, version) = interruption.or(codex).await?;
     let root = bench.places.keepers();
@@ -72,16 +74,21 @@ async fn work(arguments: &RunArguments, bench: &Bench) -> Result<ExitCode, Failu
     });
     let log = log.transpose().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     let home = order.remembered.as_ref().and_then(|it| it.codex_home.clone());
+    let home = home.or_else(|| bench.codex_home());
+    // Its thread is given no servers of ours, so only those in Codex's own file count.
+    let usual = home.clone().or_else(|| bench.usual_codex_home());
+    let given = usual.map(|home| stored_secrets::given(&bench.places, &home, &BTreeMap::new()));
+    let given = given.unwrap_or_default();
+    let environment = places::environment();
+    let names = given.names().map(str::to_owned).collect();
+    order.hide_variables(given_alone(names, &environment, &EnvironmentRule::default()));
     let start = StartKeeper {
         root,
         program: own_program()?,
         codex: path,
         codex_version: Some(version),
-        environment: places::environment(),
-        environment_rule: EnvironmentRule {
-            codex_home: home.or_else(|| bench.codex_home()),
-            ..EnvironmentRule::default()
-        },
+        environment,
+        environment_rule: EnvironmentRule { codex_home: home, given, ..EnvironmentRule::default() },
         purpose: None,
         extra_arguments: Vec::new(),
         open_files: None,

@@ -60,7 +60,8 @@ fn a_home_behind_a_link_has_no_file_again_when_it_had_none() {
     assert_eq!(report(&world.write())["written"], true);
     assert_eq!(names(&world.path("dotfiles/codex")), ["config.toml"]);
     let undone = report(&world.undo());
-    assert_eq!((&undone["written"], &undone["notes"]), (&true.into(), &serde_json::json!([])));
+    let notes = serde_json::json!(["the secrets that were stored are removed"]);
+    assert_eq!((&undone["written"], &undone["notes"]), (&true.into(), &notes));
     assert_eq!(world.home(), Vec::<String>::new());
     assert_eq!(names(&world.path("state/migrate")), Vec::<String>::new());
 }

@@ -1,10 +1,11 @@
 //! What a person is told, word for word.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use crate::world::{World, names};
 
 fn said(world: &World, arguments: &[&str]) -> String {
     let output = world.migrate(arguments);
@@ -34,7 +35,7 @@ fn the_file_stays_and_every_key_is_told() {
     ~/mcp.json: 4 servers
     server ostler-tools
     server hay
-      env.HAY_TOKEN → env_vars (set HAY_TOKEN)
+      env.HAY_TOKEN → env_vars (stored as HAY_TOKEN)
       env.LOG → env
       timeout → tool_timeout_sec (5000 is taken for milliseconds)
       trust is left out (what runs without asking is for rules to say: see `ostler policy`)
@@ -42,8 +43,8 @@ fn the_file_stays_and_every_key_is_told() {
       headers.Authorization → bearer_token_env_var
     server oats: your config.toml has one of this name, which stays
     left out: [HOME]/mcp.json: lost has neither a command nor a url; give it one
-    to do for hay: set HAY_TOKEN to what stands in env.HAY_TOKEN, and name it in pass of [environment]
     to do for my-bale: set BALE
+    secrets in ~/state/migrate/secrets.json, which only you can read: HAY_TOKEN
     nothing was done: this was a dry run
     --- stderr
     --- exit 1
@@ -53,7 +54,7 @@ fn the_file_stays_and_every_key_is_told() {
     ~/mcp.json: 4 servers
     server ostler-tools
     server hay
-      env.HAY_TOKEN → env_vars (set HAY_TOKEN)
+      env.HAY_TOKEN → env_vars (stored as HAY_TOKEN)
       env.LOG → env
       timeout → tool_timeout_sec (5000 is taken for milliseconds)
       trust is left out (what runs without asking is for rules to say: see `ostler policy`)
@@ -61,8 +62,8 @@ fn the_file_stays_and_every_key_is_told() {
       headers.Authorization → bearer_token_env_var
     server oats: your config.toml has one of this name, which stays
     left out: [HOME]/mcp.json: lost has neither a command nor a url; give it one
-    to do for hay: set HAY_TOKEN to what stands in env.HAY_TOKEN, and name it in pass of [environment]
     to do for my-bale: set BALE
+    secrets in ~/state/migrate/secrets.json, which only you can read: HAY_TOKEN
     Codex gets them with each thread; ~/codex/config.toml stays as it is
     --- stderr
     --- exit 1
@@ -71,7 +72,7 @@ fn the_file_stays_and_every_key_is_told() {
     ~/mcp.json: 4 servers
     server ostler-tools
     server hay
-      env.HAY_TOKEN → env_vars (set HAY_TOKEN)
+      env.HAY_TOKEN → env_vars (stored as HAY_TOKEN)
       env.LOG → env
       timeout → tool_timeout_sec (5000 is taken for milliseconds)
       trust is left out (what runs without asking is for rules to say: see `ostler policy`)
@@ -79,8 +80,8 @@ fn the_file_stays_and_every_key_is_told() {
       headers.Authorization → bearer_token_env_var
     server oats: your config.toml has one of this name, which stays
     left out: [HOME]/mcp.json: lost has neither a command nor a url; give it one
-    to do for hay: set HAY_TOKEN to what stands in env.HAY_TOKEN, and name it in pass of [environment]
     to do for my-bale: set BALE
+    secrets in ~/state/migrate/secrets.json, which only you can read: HAY_TOKEN
     that is as it was
     --- stderr
     --- exit 1
@@ -92,6 +93,7 @@ fn the_file_stays_and_every_key_is_told() {
         "[mcp_servers.oats]\ncommand = \"mine\"\n"
     );
     assert_snapshot!(said(&world, &["--undo"]), @r#"
+    the secrets that were stored are removed
     Codex gets no MCP servers with its threads any more
     taken back; ~/codex/config.toml is as it was before
     --- stderr
@@ -103,6 +105,84 @@ fn the_file_stays_and_every_key_is_told() {
     --- exit 0
     "#);
     assert_eq!(world.home(), ["config.toml"]);
+    assert_eq!(names(&world.path("state/migrate")), Vec::<String>::new());
+}
+
+/// The value of the host's file, by whoever has it now.
+fn holds_secret(world: &World) -> bool {
+    let stored = fs::read_to_string(world.path("state/migrate/secrets.json"));
+    stored.is_ok_and(|stored| stored.contains("not-to-be-copied"))
+}
+
+/// Nobody is asked where the runtime is switched, so there it stays as the person has wanted it before.
+#[test]
+fn secrets_are_stored_unless_the_person_says_otherwise() {
+    let world = World::new("0.166.0");
+    let file = world.path("host.yaml");
+    let from = ["--from", file.to_str().unwrap()];
+    let switch = || {
+        let mut switch = world.command(env!("CARGO_BIN_EXE_ostler"));
+        assert!(switch.args(["runtime", "codex"]).output().unwrap().status.success());
+    };
+    let by_hand = "to do for hay: set HAY_TOKEN to what stands in env.HAY_TOKEN, and name it in pass of [environment]";
+    let told = said(&world, &[&from[..], &["--no-secrets"]].concat());
+    assert!(told.contains(by_hand), "{told}");
+    switch();
+    assert!(!holds_secret(&world));
+    let told = said(&world, &[]);
+    assert!(!told.contains(by_hand), "{told}");
+    assert!(holds_secret(&world));
+    switch();
+    assert!(holds_secret(&world));
+    // Written into the file, they belong to that file.
+    let told = said(&world, &["--write"]);
+    assert!(told.contains("which only you can read: HAY_TOKEN"), "{told}");
+    assert!(!fs::read_to_string(world.config()).unwrap().contains("not-to-be-copied"));
+    let told = said(&world, &["--write", "--no-secrets"]);
+    assert!(told.contains(by_hand), "{told}");
+    assert!(!world.path("state/migrate/secrets.json").exists());
+}
+
+#[test]
+fn nothing_is_stored_where_it_could_be_published() {
+    let world = World::new("0.166.0");
+    let file = world.path("host.yaml");
+    let from = ["--from", file.to_str().unwrap()];
+    fs::create_dir(world.path(".git")).unwrap();
+    let told = said(&world, &from);
+    assert!(
+        told.contains("secrets are not stored: [HOME]/state/migrate is inside of the repository"),
+        "{told}"
+    );
+    assert!(told.contains("to do for hay: set HAY_TOKEN"), "{told}");
+    assert!(!holds_secret(&world));
+    fs::write(world.path(".gitignore"), "/state\n").unwrap();
+    assert!(!said(&world, &from).contains("not stored"));
+    assert!(holds_secret(&world));
+
+    let home = world.path("");
+    let told = said(&world, &[&from[..], &["--to", home.to_str().unwrap()]].concat());
+    assert!(told.contains("is inside of the Codex home"), "{told}");
+}
+
+/// What others can read may have been read; it is neither used nor hidden by a new one.
+#[test]
+fn a_file_that_others_can_read_is_refused() {
+    let world = World::new("0.166.0");
+    let file = world.path("host.yaml");
+    let from = ["--from", file.to_str().unwrap()];
+    assert!(said(&world, &from).contains("which only you can read"));
+    let stored = world.path("state/migrate/secrets.json");
+    fs::set_permissions(&stored, fs::Permissions::from_mode(0o640)).unwrap();
+    for arguments in [&from[..], &["--undo"]] {
+        let told = said(&world, arguments);
+        assert!(
+            told.contains("can be read by other users (mode 0640), so it is not used"),
+            "{told}"
+        );
+        assert!(told.contains("run `chmod 600 "), "{told}");
+    }
+    assert!(holds_secret(&world));
 }
 
 #[test]

@@ -59,6 +59,8 @@ impl KeeperConnector {
     }
 
     async fn connect_to(&self, wanted: ServerWanted) -> Result<Connection, ConnectError> {
+        // Codex may say them before it is ready, too.
+        self.secrets.learn_given(&self.start.environment_rule.given, &[]);
         if let Some(id) = self.keeper().filter(|_| wanted != ServerWanted::Fresh) {
             let found = keeper::find_again(&self.start.root, &id).await;
             match found {
@@ -81,7 +83,7 @@ impl KeeperConnector {
         let record = keeper::start(self.start.clone()).await;
         let record = record.map_err(|error| ConnectError {
             fault: StartFault::of_keeper(&error),
-            ..self.error(error.to_string())
+            ..self.error(self.shown(error.to_string()).unwrap_or_default())
         })?;
         *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.id.clone());
         self.replaced.notify_one();
@@ -116,9 +118,12 @@ impl KeeperConnector {
         let StartKeeper { environment, environment_rule, .. } = &self.start;
         let given = codex_environment(environment, environment_rule, found.folder.id());
         self.secrets.learn_environment(&given.variables);
+        self.secrets.learn_given(&environment_rule.given, &given.variables);
         let record = found.record.as_ref();
-        if let Some(codex) = record.and_then(|record| record.codex.as_ref()) {
-            self.secrets.learn_process(codex.pid);
+        if let Some(record) = record
+            && let Some(codex) = &record.codex
+        {
+            self.secrets.learn_process(codex.pid, &record.given_variables);
         }
         if let Some(home) = record.and_then(|record| record.codex_home.as_ref()) {
             self.secrets.watch_login(home);

@@ -10,9 +10,11 @@ use std::path::PathBuf;
 use super::MARK;
 use super::folder::KeeperId;
 
+mod given;
 mod pattern;
 mod table;
 
+pub use given::{Given, may_be_given};
 use pattern::matches;
 pub use table::{ROWS, Row, Verdict};
 
@@ -28,6 +30,8 @@ pub struct EnvironmentRule {
     pub keep: Vec<String>,
     /// Withheld although the table keeps it. Beats `keep`.
     pub strip: Vec<String>,
+    /// Added, and passed on whatever the table says.
+    pub given: Given,
 }
 
 /// Codex's environment, and the names of what it does not get.
@@ -48,9 +52,20 @@ pub fn codex_environment(
         if name == MARK || (name == "CODEX_HOME" && rule.codex_home.is_some()) {
             continue;
         }
+        // As elsewhere, empty is as good as not set.
+        if value.is_empty() && rule.given.has(name) {
+            continue;
+        }
         match verdict(name, value, rule) {
             Verdict::Keep => built.variables.push((name.clone(), value.clone())),
             Verdict::Strip | Verdict::Own => built.stripped.push(name.clone()),
+        }
+    }
+    for (name, value) in rule.given.iter() {
+        let (name, value) = (OsString::from(name), OsString::from(value));
+        let is_set = built.variables.iter().any(|(known, _)| *known == name);
+        if !is_set && verdict(&name, &value, rule) == Verdict::Keep {
+            built.variables.push((name, value));
         }
     }
     if let Some(home) = &rule.codex_home {
@@ -71,6 +86,21 @@ pub fn is_passed(name: &str, value: Option<&OsStr>, rule: &EnvironmentRule) -> b
     matches!(verdict(OsStr::new(name), value, rule), Verdict::Keep)
 }
 
+/// Names that Codex has only because they are given: commands of the model are not to see them.
+pub fn given_alone(
+    given: Vec<String>,
+    environment: &[(OsString, OsString)],
+    rule: &EnvironmentRule,
+) -> Vec<String> {
+    let without = EnvironmentRule { given: Given::default(), ..rule.clone() };
+    let is_users = |wanted: &str| {
+        let mut set =
+            environment.iter().filter(|(name, value)| name == wanted && !value.is_empty());
+        set.any(|(name, value)| verdict(name, value, &without) == Verdict::Keep)
+    };
+    given.into_iter().filter(|name| !is_users(name)).collect()
+}
+
 /// Whether the value of a variable of this name should never be shown, also when Codex gets it.
 pub(crate) fn looks_secret(name: &str) -> bool {
     table::is_secret(name.as_bytes())
@@ -86,6 +116,7 @@ fn verdict(name: &OsStr, value: &OsStr, rule: &EnvironmentRule) -> Verdict {
         // Nothing may bring these back: whoever asked cannot answer.
         Some(Verdict::Own) => Verdict::Own,
         _ if named(&rule.strip) => Verdict::Strip,
+        _ if rule.given.has(name) => Verdict::Keep,
         _ if named(&rule.keep) => Verdict::Keep,
         Some(verdict) => verdict,
         None if holds_password(value.as_bytes()) => Verdict::Strip,
@@ -207,6 +238,7 @@ mod tests {
             codex_home: Some("/new".into()),
             keep: vec!["aws_*".to_owned(), "OSTLER_*".to_owned(), "PATH".to_owned()],
             strip: vec!["PATH".to_owned()],
+            ..EnvironmentRule::default()
         };
         assert_eq!(
             codex_environment(&given, &rule, &keeper()),
@@ -219,6 +251,48 @@ mod tests {
                 ]),
                 stripped: vec!["OSTLER_API_TOKEN".into(), "PATH".into()],
             }
+        );
+    }
+
+    #[test]
+    fn what_is_given_is_added_and_what_is_set_wins() {
+        let given = [
+            ("HAY_TOKEN", "stored"),
+            ("OATS_TOKEN", "stored"),
+            ("BARN_TOKEN", "stored"),
+            ("STRAW_TOKEN", "stored"),
+            // These would be Codex's own, ours, or change programs.
+            ("OPENAI_API_KEY", "stored"),
+            ("HTTPS_PROXY", "stored"),
+            ("OSTLER_API_TOKEN", "stored"),
+            ("LD_PRELOAD", "stored"),
+            ("CUT_TOKEN", "by a \0"),
+        ];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let rule = EnvironmentRule {
+            keep: vec!["BARN_TOKEN".to_owned()],
+            strip: vec!["STRAW_TOKEN".to_owned()],
+            given: Given::new(given),
+            ..EnvironmentRule::default()
+        };
+        let set = pairs(&[("OATS_TOKEN", "set"), ("BARN_TOKEN", "set"), ("HAY_TOKEN", "")]);
+        let built = codex_environment(&set, &rule, &keeper());
+        assert_eq!(
+            built.variables,
+            pairs(&[
+                ("OATS_TOKEN", "set"),
+                ("BARN_TOKEN", "set"),
+                ("HAY_TOKEN", "stored"),
+                ("RUST_LOG", "warn"),
+                ("OSTLER_KEEPER", "0123abcd"),
+            ])
+        );
+        // Whoever passes a variable on wants the commands to see it.
+        let names = rule.given.names().map(str::to_owned).collect();
+        assert_eq!(given_alone(names, &set, &rule), ["HAY_TOKEN", "OATS_TOKEN", "STRAW_TOKEN"]);
+        assert_eq!(
+            format!("{:?}", rule.given),
+            r#"{"BARN_TOKEN", "HAY_TOKEN", "OATS_TOKEN", "STRAW_TOKEN"}"#
         );
     }
 

@@ -199,6 +199,7 @@ mod tests {
                 purpose: None,
                 extra_arguments: Vec::new(),
                 withheld_variables: Vec::new(),
+                given_variables: Vec::new(),
                 open_files: None,
                 keeper: case.keeper,
                 codex: case.codex,

@@ -44,6 +44,9 @@ pub struct Record {
     /// Names of the starter's variables that Codex does not get.
     #[serde(default)]
     pub withheld_variables: Vec<String>,
+    /// Names of secrets that it got beside the starter's variables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_variables: Vec<String>,
     /// How many files Codex may have open, if that was asked for.
     #[serde(default)]
     pub open_files: Option<u64>,
@@ -206,6 +209,7 @@ mod tests {
             purpose: None,
             extra_arguments: Vec::new(),
             withheld_variables: Vec::new(),
+            given_variables: Vec::new(),
             open_files: None,
             keeper: None,
             codex: None,

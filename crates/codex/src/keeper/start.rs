@@ -27,6 +27,7 @@ use super::scope::Scope;
 use super::stop::{StopMode, stop};
 use super::sweep::{REMAINS_FOR, remove_folder, sweep};
 use super::tree;
+use crate::secrets::SHORTEST_KNOWN_BYTES;
 
 /// Between two looks whether codex listens; codex needs about 100 ms, so this adds a tenth at most.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -128,7 +129,7 @@ async fn launch(
                 Some(keeper) => keeper.pid,
                 None => {
                     let note = format!("not started as {}: {reason} {said}", scope.unit);
-                    record.notes.push(redact(&note, variables));
+                    record.notes.push(shown(request, &note, variables));
                     record.scope = None;
                     record.write(folder)?;
                     first_stage(request, folder, variables, None).await?
@@ -167,6 +168,7 @@ fn first_record(
         purpose: request.purpose.clone(),
         extra_arguments: request.extra_arguments.clone(),
         withheld_variables: withheld.collect(),
+        given_variables: request.environment_rule.given.names().map(str::to_owned).collect(),
         open_files: request.open_files,
         keeper: None,
         codex: None,
@@ -205,7 +207,7 @@ async fn first_stage(
         .kill_on_drop(true);
     let failed = |reason: String| KeeperError::KeeperFailed {
         reason,
-        said: redact(&log::tail(&folder.keeper_log(), LAST_WORDS_BYTES), variables),
+        said: shown(request, &log::tail(&folder.keeper_log(), LAST_WORDS_BYTES), variables),
     };
     let mut child = command.spawn().map_err(KeeperError::file("start", &request.program))?;
     let talk = async {
@@ -272,7 +274,7 @@ async fn wait_until_ready(
     deadline: Instant,
 ) -> Result<Record, KeeperError> {
     let keeper = ProcessIdentity::of(keeper_pid);
-    let last_words = |path: &Path| redact(&log::tail(path, LAST_WORDS_BYTES), variables);
+    let last_words = |path: &Path| shown(request, &log::tail(path, LAST_WORDS_BYTES), variables);
     let path = request.codex.clone();
     loop {
         // In this order: what a dead keeper has written before its death is then in the record.
@@ -310,6 +312,20 @@ async fn wait_until_ready(
         }
         sleep(LOOK_AGAIN).await;
     }
+}
+
+/// Without secrets, also those that are given under names that do not tell.
+fn shown(request: &StartKeeper, said: &str, variables: &[(OsString, OsString)]) -> String {
+    let given = &request.environment_rule.given;
+    let mut said = redact(said, variables);
+    for (name, value) in variables.iter().filter(|(name, _)| given.has(name)) {
+        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+            && value.len() >= SHORTEST_KNOWN_BYTES
+        {
+            said = said.replace(value, &format!("[{name}]"));
+        }
+    }
+    said
 }
 
 /// Ends whatever a failed start has left, then removes its folder.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::Secrets;
 use super::names::{Secrecy, secrecy_of};
-use crate::keeper::environment::looks_secret;
+use crate::keeper::environment::{Given, looks_secret};
 use crate::keeper::redact::SHORTEST_SECRET_BYTES;
 
 /// Codex's file of a login below its home.
@@ -55,15 +55,37 @@ impl Secrets {
         }
     }
 
-    /// Registers what this process was started with, where the system tells.
-    pub(crate) fn learn_process(&self, pid: i32) {
+    /// Registers all that is given, and what counts in its place.
+    pub(crate) fn learn_given(&self, given: &Given, variables: &[(OsString, OsString)]) {
+        let set = variables.iter().filter(|(name, _)| given.has(name));
+        let set = set.filter_map(|(_, value)| value.to_str());
+        given.iter().map(|(_, value)| value).chain(set).for_each(|value| self.add_given(value));
+    }
+
+    /// The parts of a value are said alone, too: the token without its scheme, one line of a key, the password of an address.
+    fn add_given(&self, value: &str) {
+        self.add(value);
+        let scheme = value.split_once(' ').map(|(_, rest)| rest.trim());
+        let lines = value.lines().map(str::trim).filter(|line| *line != value);
+        let parts = lines.chain(scheme).chain(secret_part(value));
+        for part in parts.filter(|part| part.len() >= SHORTEST_SECRET_BYTES) {
+            self.add(part);
+        }
+    }
+
+    /// Registers what this process was started with, where the system tells; of `secret`, whatever the names say.
+    pub(crate) fn learn_process(&self, pid: i32, secret: &[String]) {
         let Ok(bytes) = fs::read(format!("/proc/{pid}/environ")) else { return };
         let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| {
             let at = memchr::memchr(b'=', pair)?;
             let (name, value) = (pair.get(..at)?, pair.get(at + 1..)?);
             Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
         });
-        self.learn_environment(&pairs.collect::<Vec<_>>());
+        let pairs = pairs.collect::<Vec<_>>();
+        let values =
+            pairs.iter().filter(|(name, _)| secret.iter().any(|known| name == known.as_str()));
+        values.filter_map(|(_, value)| value.to_str()).for_each(|value| self.add_given(value));
+        self.learn_environment(&pairs);
     }
 
     /// Registers the tokens and keys of the login in a Codex home, now and whenever it changes.
@@ -140,6 +162,30 @@ mod tests {
         let mut found = Vec::new();
         secrets.find(text, &mut found);
         !found.is_empty()
+    }
+
+    #[test]
+    fn what_is_given_is_registered_whatever_it_is_called_and_in_its_parts() {
+        let given = [
+            ("STABLE", "plain.canary"),
+            ("HEADER", "Token scheme.canary"),
+            ("KEY", "first.canary\nsecond.canary"),
+            ("BARN", "postgres://me:address.canary@db/x"),
+        ];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let secrets = Secrets::default();
+        let set = [("STABLE".into(), "set.canary".into()), ("EDITOR".into(), "an-editor".into())];
+        secrets.learn_given(&Given::new(given), &set);
+        let table = [
+            ("plain.canary", true),
+            ("set.canary", true),
+            ("scheme.canary", true),
+            ("second.canary", true),
+            ("address.canary", true),
+            ("an-editor", false),
+            ("Token", false),
+        ];
+        assert_eq!(table.map(|(text, _)| (text, is_known(&secrets, text))), table);
     }
 
     #[test]

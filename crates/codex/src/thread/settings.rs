@@ -90,4 +90,16 @@ impl ThreadSettings {
     pub fn new(cwd: impl Into<String>) -> Self {
         Self { cwd: cwd.into(), ..Self::default() }
     }
+
+    /// Commands of the model find these variables empty. Codex can leave variables out only by a list, which would replace the
+    /// user's own.
+    pub fn hide_variables(&mut self, names: Vec<String>) {
+        if !names.is_empty() {
+            // A snapshot is a file in Codex's home with all variables and their values, whatever the policy says.
+            self.config.insert("features.shell_snapshot", false);
+        }
+        for name in names {
+            self.config.insert(format!("shell_environment_policy.set.{name}"), "");
+        }
+    }
 }

@@ -4,14 +4,15 @@ mod address;
 mod in_use;
 mod process;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::declared::Declared;
-use super::pieces::{Foreign, variable_name};
+use super::pieces::{Foreign, Piece, names, pieces, variable_name};
 use super::secret::Shapes;
 pub use in_use::InUse;
 
@@ -26,6 +27,24 @@ pub struct Translation {
     pub keys: Vec<KeyNote>,
     /// What must be set where Codex runs.
     pub variables: Vec<Variable>,
+    /// Values of some of these, if they are to be stored.
+    pub secrets: BTreeMap<String, SecretValue>,
+}
+
+/// A value that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretValue(String);
+
+impl SecretValue {
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SecretValue")
+    }
 }
 
 /// What became of one key.
@@ -94,6 +113,7 @@ pub fn translate(
         table: toml::Table::new(),
         keys: Vec::new(),
         variables: BTreeSet::new(),
+        secrets: BTreeMap::new(),
     };
     match (work.text("command")?, work.text("url")?) {
         (Some(command), url) => {
@@ -106,10 +126,11 @@ pub fn translate(
         (None, None) => return Err(Refusal::Nothing),
     }
     work.everything_else();
-    let Work { table, mut keys, variables, .. } = work;
+    let Work { table, mut keys, variables, secrets, .. } = work;
     keys.sort_by(|one, other| one.key.cmp(&other.key));
     taken.names.insert(name.clone());
-    Ok(Translation { name, renamed_from, table, keys, variables: variables.into_iter().collect() })
+    let variables = variables.into_iter().collect();
+    Ok(Translation { name, renamed_from, table, keys, variables, secrets })
 }
 
 struct Work<'w> {
@@ -120,7 +141,11 @@ struct Work<'w> {
     table: toml::Table,
     keys: Vec<KeyNote>,
     variables: BTreeSet<Variable>,
+    secrets: BTreeMap<String, SecretValue>,
 }
+
+/// Names that are tried for one value. Nobody has so many of one name.
+const MOST_NAMES: usize = 1000;
 
 /// Keys that are dealt with where the command or the address is.
 const OF_THE_WAY: [&str; 9] = [
@@ -183,15 +208,41 @@ impl Work<'_> {
     /// A variable that a value of the file is to be put into. No two values share one.
     fn variable_for(&mut self, wanted: &str, value: &str, holds: &str) -> String {
         let own = variable_name(&[&self.name, wanted]);
-        let numbered = (2..).map(|number| format!("{own}_{number}"));
+        let numbered = (2..MOST_NAMES).map(|number| format!("MCP_{own}_{number}"));
+        let numbered = (2..MOST_NAMES).map(|number| format!("{own}_{number}")).chain(numbered);
         let candidates = [wanted.to_owned(), own.clone()].into_iter().chain(numbered);
-        // There is always a number that is free.
-        let name =
-            candidates.into_iter().find(|name| self.taken.is_free(name, value)).unwrap_or(own);
+        let mut free = candidates.filter(|name| self.taken.is_free(name, value));
+        // What is put together from the environment is set by hand, under the name that it has.
+        let is_whole = names(&pieces(value).unwrap_or_default()).next().is_none();
+        let name = free.find(|name| !is_whole || self.taken.is_storable(name)).unwrap_or(own);
         self.taken.values.insert(name.clone(), value.to_owned());
+        self.store(&name, value);
         let holds = Some(holds.to_owned());
         self.variables.insert(Variable { name: name.clone(), holds, has_default: false });
         name
+    }
+
+    /// Keeps the value for whoever stores it, unless a part of it comes from the environment.
+    fn store(&mut self, name: &str, written: &str) {
+        let found = pieces(written).unwrap_or_default();
+        let value = match found.as_slice() {
+            // What another server reads itself is not set because this one has something in its place.
+            [Piece::Variable { name: itself, default: Some(default) }] => {
+                (itself == name && self.taken.is_read_once(name)).then_some(default.as_str())
+            }
+            found => names(found).next().is_none().then_some(written),
+        };
+        if let Some(value) = value.filter(|value| self.taken.stores(name, value)) {
+            self.secrets.insert(name.to_owned(), SecretValue(value.to_owned()));
+        }
+    }
+
+    /// What becomes of a value that is not copied. `what` says how to set its variable by hand.
+    fn kept_apart(&self, variable: &str, what: &str) -> String {
+        match self.secrets.contains_key(variable) {
+            true => format!("stored as {variable}"),
+            false => format!("set {variable}{what}"),
+        }
     }
 
     fn refers_to(&mut self, name: &str) {

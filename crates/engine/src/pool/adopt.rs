@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ostler_codex::driver::Driver;
+use ostler_codex::keeper::environment::Given;
 use ostler_codex::keeper::{self, Condition, Found, Record};
 use ostler_codex::login::Login;
 use ostler_codex::protocol::CodexVersion;
@@ -146,6 +147,8 @@ impl Pool {
             given_home: record.codex_home.clone(),
             home: home.to_owned(),
             login: Login::read(home),
+            // Those it was given are known by its record.
+            given: Given::default(),
             digest: purpose.digest.clone(),
         };
         let connector = Arc::new(self.connector(&kind, &purpose).at(found.id().clone()));

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use ostler_codex::keeper::environment::{EnvironmentRule, codex_environment};
+use ostler_codex::keeper::environment::{EnvironmentRule, Given, codex_environment};
 use ostler_codex::keeper::{KeeperId, MARK};
 use ostler_codex::login::Login;
 use ostler_codex::protocol::CodexVersion;
@@ -33,6 +33,8 @@ pub(crate) struct Kind {
     pub(crate) home: PathBuf,
     /// As it is on disk; an app-server keeps the one that it has read.
     pub(crate) login: Login,
+    /// Secrets for MCP servers.
+    pub(super) given: Given,
     /// Of all this, and of what Codex sees of the environment.
     pub(super) digest: String,
 }
@@ -44,9 +46,14 @@ impl Kind {
         given_home: Option<PathBuf>,
         environment: &[(OsString, OsString)],
         keep: &[String],
+        given: Given,
     ) -> Self {
         let home = canonical(&named_home(given_home.as_deref(), environment));
-        let rule = EnvironmentRule { keep: keep.to_vec(), ..EnvironmentRule::default() };
+        let rule = EnvironmentRule {
+            keep: keep.to_vec(),
+            given: given.clone(),
+            ..EnvironmentRule::default()
+        };
         let mut seen = match KeeperId::parse("00000000") {
             Some(nobody) => codex_environment(environment, &rule, &nobody).variables,
             None => Vec::new(),
@@ -69,7 +76,7 @@ impl Kind {
             add(value);
         }
         let digest = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self { codex, version, given_home, home, login, digest }
+        Self { codex, version, given_home, home, login, given, digest }
     }
 }
 
@@ -134,7 +141,8 @@ mod tests {
             environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let keep: Vec<String> = keep.iter().map(|name| (*name).to_owned()).collect();
         let version = CodexVersion::parse("0.166.0").unwrap();
-        Kind::new("/codex".into(), version, home.map(Path::to_owned), &environment, &keep)
+        let (home, given) = (home.map(Path::to_owned), Given::default());
+        Kind::new("/codex".into(), version, home, &environment, &keep, given)
     }
 
     #[test]

@@ -129,6 +129,7 @@ impl Pool {
             environment_rule: EnvironmentRule {
                 codex_home: kind.given_home.clone(),
                 keep: self.settings().keep.clone(),
+                given: kind.given.clone(),
                 ..EnvironmentRule::default()
             },
             purpose: Some(purpose.text()),

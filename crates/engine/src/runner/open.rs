@@ -131,7 +131,8 @@ async fn open_in(
     let ignored = folder_trust::ignored(cwd, trust.as_ref(), Some(seat.home()));
     let settings =
         translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
-    let settings = ThreadSettings { trust, ..settings };
+    let mut settings = ThreadSettings { trust, ..settings };
+    settings.hide_variables(shared.pool.hidden_variables(&seat));
     let mut options = ThreadOptions {
         limits: translate::limits(&task.settings),
         patience: PATIENCE,

@@ -14,7 +14,7 @@ use super::{Live, Shared};
 use crate::hub::Hub;
 use crate::notify::NotifySettings;
 use crate::on_disk::OnDisk;
-use crate::pool::{Binaries, Pool, PoolSettings, PoolWaits};
+use crate::pool::{Binaries, Pool, PoolSettings, PoolWaits, StoredSecrets};
 use crate::start::Allowed;
 
 /// With a store in this folder. Nobody hears what runners tell.
@@ -29,6 +29,7 @@ pub(crate) fn sample(store: Store, folder: &Path, notify: NotifySettings) -> Sha
         program: "/nowhere".into(),
         environment: Vec::new(),
         keep: Vec::new(),
+        stored: StoredSecrets::default(),
         binaries: Binaries::new(
             Settings::default(),
             Cache::new(folder.join("codex")),

@@ -1,7 +1,7 @@
 //! The chunks of Chat Completions. Nothing is said twice here: what is lost of a stream is missing from the answer.
 
 use ostler_model::usage::Tokens;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::patience::Doing;
 use super::super::reading::{Event, Flow, Reading, number_at, word_at};
@@ -186,6 +186,34 @@ impl ChatReading {
 }
 
 impl Reading for ChatReading {
+    /// The text comes first: in a stream, too, it is told before the calls.
+    fn events_of(document: &Value) -> Option<Vec<Event>> {
+        let choice = document.pointer("/choices/0")?;
+        let mut said = choice.get("message")?.clone();
+        let fields = said.as_object_mut()?;
+        let calls = fields.remove("tool_calls").unwrap_or_default();
+        let calls: Vec<Value> = calls
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .map(|(place, call)| {
+                json!({"index": place, "id": call.get("id"), "function": call.get("function")})
+            })
+            .collect();
+        let chunk = |choice: Value, usage: Option<&Value>| {
+            Event::Json(json!({"id": document.get("id"), "choices": [choice], "usage": usage}))
+        };
+        let errors = [document.get("error"), choice.get("error")];
+        let error = errors.into_iter().flatten().find(|error| !error.is_null());
+        let last = json!({"delta": {"tool_calls": calls}, "finish_reason": choice.get("finish_reason"), "error": error});
+        Some(vec![
+            chunk(json!({"delta": said}), None),
+            chunk(last, document.get("usage")),
+            Event::Done,
+        ])
+    }
+
     fn take(&mut self, event: Event, pieces: &mut Vec<Piece>) -> Flow {
         match event {
             Event::Json(chunk) => self.take_json(&chunk, pieces),

@@ -1,7 +1,8 @@
-//! The events of the Responses API. What the last event lists as output is never believed: servers leave it empty.
+//! The events of the Responses API. What the last event lists as output is never believed: servers leave it empty. A document
+//! without a stream has nothing else, so its output counts.
 
 use ostler_model::usage::Tokens;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::patience::Doing;
 use super::super::reading::{Event, Flow, Reading, number_at, text_at, word_at};
@@ -207,6 +208,37 @@ impl ResponsesReading {
 }
 
 impl Reading for ResponsesReading {
+    fn events_of(document: &Value) -> Option<Vec<Event>> {
+        let output = document.get("output").and_then(Value::as_array);
+        let is_response = match document.get("object") {
+            Some(object) => object == "response",
+            None => output.is_some(),
+        };
+        if !is_response {
+            return None;
+        }
+        let items = output.into_iter().flatten().enumerate();
+        let items = items.map(|(place, item)| {
+            json!({"type": "response.output_item.done", "output_index": place, "item": item})
+        });
+        let (kind, response) = match word_at(document, "/status") {
+            // Like an item, a response without a status is as good as its end.
+            None | Some("completed") => ("response.completed", document.clone()),
+            Some("failed") => ("response.failed", document.clone()),
+            Some("incomplete") => ("response.incomplete", document.clone()),
+            // Cancelled, or not over yet.
+            Some(status) => {
+                let mut response = document.clone();
+                if let Some(fields) = response.as_object_mut() {
+                    fields.insert("incomplete_details".to_owned(), json!({"reason": status}));
+                }
+                ("response.incomplete", response)
+            }
+        };
+        let last = json!({"type": kind, "response": response});
+        Some(items.chain([last]).map(Event::Json).collect())
+    }
+
     fn take(&mut self, event: Event, pieces: &mut Vec<Piece>) -> Flow {
         match event {
             Event::Json(event) => self.take_json(&event, pieces),

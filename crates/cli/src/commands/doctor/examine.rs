@@ -30,6 +30,7 @@ use super::scratch::Scratch;
 use super::session::{self, Ground, Session, Start};
 use crate::overlay;
 use crate::places::Places;
+use crate::stored_secrets::{self, StoredSecrets};
 
 /// Two binaries may be asked for their version, each for at most 10 s.
 const RESOLVE_DEADLINE: Duration = Duration::from_secs(25);
@@ -95,7 +96,7 @@ pub(super) async fn examine(patient: &Patient, progress: &Progress) -> Vec<Check
         keepers,
         leftovers,
         databases,
-        grows(progress, Name::StateFolder, state, Missing::IsMade),
+        state_folder(patient, progress, state),
         grows(progress, Name::CacheFolder, cache, Missing::IsMade),
         codex_home(patient, progress),
     );
@@ -190,7 +191,15 @@ async fn extended(
         let (real, bare) = (patient.codex_home(), home.path.clone());
         let copied = blocking(move || plugin_cache::copy(real.as_deref(), &bare)).await?;
         let places = patient.places.clone();
-        let migrated = blocking(move || overlay::overrides(&places)).await?;
+        let usual = patient.codex_home();
+        let looked = blocking(move || {
+            let migrated = overlay::overrides(&places);
+            let given = usual.map(|home| stored_secrets::given(&places, &home, &migrated));
+            (migrated, given.unwrap_or_default())
+        });
+        let (migrated, given) = looked.await?;
+        let mut start = start;
+        given.add_to(&mut start.environment);
         let talking = async move { extensions::talk(start, &migrated).await };
         let talked = apart(extensions::DEADLINE, talking).await??;
         let plugins = copied.and(talked.plugins);
@@ -280,6 +289,20 @@ async fn codex_home(patient: &Patient, progress: &Progress) -> Check {
             let check = Check::warning(Name::CodexHome, "neither HOME nor CODEX_HOME is set");
             told(progress, Name::CodexHome, Ok::<_, String>(check.advise("set HOME")))
         }
+    }
+}
+
+/// With the secrets in it.
+async fn state_folder(patient: &Patient, progress: &Progress, path: PathBuf) -> Check {
+    let check = grows(progress, Name::StateFolder, path, Missing::IsMade).await;
+    let places = patient.places.clone();
+    let loaded = blocking(move || StoredSecrets::load(&places).map(drop)).await;
+    match loaded {
+        Ok(Err(failure)) => {
+            let advice = failure.hint.unwrap_or_else(|| "run `ostler migrate` again".to_owned());
+            Check::problem(Name::StateFolder, failure.message).advise(advice)
+        }
+        _ => check,
     }
 }
 

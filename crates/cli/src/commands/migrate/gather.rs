@@ -1,12 +1,13 @@
 //! All that is to be given to Codex, out of the files that declare it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ostler_codex::keeper::environment::{EnvironmentRule, is_passed};
+use ostler_codex::keeper::environment::{EnvironmentRule, is_passed, may_be_given};
 use ostler_codex::keeper::redact;
 use ostler_config::Config;
 use ostler_config::migrate::{
-    InUse, KeyNote, OWN_SERVER, Source, Variable, read_source, translate,
+    InUse, KeyNote, OWN_SERVER, SecretValue, Source, Variable, read_source, translate,
 };
 use toml::Table;
 
@@ -17,6 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::overlay;
 use crate::places;
 use crate::running::own_program;
+use crate::stored_secrets::{self, Of, StoredSecrets};
 
 /// Larger than any file of settings; whatever is, is another file.
 const LARGEST_SOURCE_BYTES: u64 = 16 * 1024 * 1024;
@@ -41,6 +43,8 @@ pub(super) struct Gathered {
     pub(super) from: Vec<PathBuf>,
     pub(super) servers: Vec<Found>,
     sources: Vec<SourceShown>,
+    /// Whether their secrets are to be stored.
+    stores: bool,
     notes: Vec<String>,
     errors: Vec<String>,
 }
@@ -52,6 +56,17 @@ pub(super) struct Found {
     source: Option<PathBuf>,
     keys: Vec<KeyNote>,
     variables: Vec<Variable>,
+    secrets: BTreeMap<String, SecretValue>,
+}
+
+/// What becomes of the secrets in the files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    Stored,
+    LeftOut,
+    /// Stored if an earlier run has stored any: nobody is asked here.
+    #[default]
+    AsBefore,
 }
 
 /// Which files servers are taken from.
@@ -60,10 +75,11 @@ pub(crate) struct Wanted<'a> {
     pub(crate) from: &'a [PathBuf],
     /// And no files of earlier runs.
     pub(crate) only: bool,
+    pub(crate) secrets: Secrets,
 }
 
 /// Reads the files of the settings, those of earlier runs, and those that are named.
-pub(super) fn gather(bench: &Bench, wanted: Wanted<'_>) -> Result<Gathered, Failure> {
+pub(super) fn gather(bench: &Bench, home: &Path, wanted: Wanted<'_>) -> Result<Gathered, Failure> {
     let named = wanted.from;
     let mut from: Vec<PathBuf> = bench.config.config().migrate.from.clone();
     let earlier = overlay::load(&bench.places)?.unwrap_or_default().from;
@@ -74,14 +90,23 @@ pub(super) fn gather(bench: &Bench, wanted: Wanted<'_>) -> Result<Gathered, Fail
             from.push(file);
         }
     }
+    let stored = StoredSecrets::load(&bench.places)?;
+    let stores = match wanted.secrets {
+        Secrets::Stored => true,
+        Secrets::LeftOut => false,
+        Secrets::AsBefore => !stored.is_empty(),
+    };
+    let unfit = stored_secrets::unfit(&bench.places, home).filter(|_| stores);
     let program = own_program()?;
     let mut gathered = Gathered {
         from: Vec::new(),
         servers: vec![own_server(&program, bench.config.config())],
         sources: Vec::new(),
+        stores: stores && unfit.is_none(),
         notes: Vec::new(),
         errors: Vec::new(),
     };
+    gathered.notes.extend(unfit.map(|why| format!("secrets are not stored: {why}")));
     for file in earlier.iter().filter(|file| !from.contains(*file)) {
         let file = file.display();
         gathered.notes.push(format!("the servers of {file} are not taken any more"));
@@ -107,7 +132,10 @@ pub(super) fn gather(bench: &Bench, wanted: Wanted<'_>) -> Result<Gathered, Fail
             }
         }
     }
-    let mut in_use = InUse::default();
+    let mut in_use = match gathered.stores {
+        true => InUse::storing(may_be_given),
+        false => InUse::default(),
+    };
     for server in sources.iter().flat_map(|(_, source)| &source.servers) {
         in_use.note_references(server);
     }
@@ -128,6 +156,7 @@ fn own_server(program: &Path, config: &Config) -> Found {
         source: None,
         keys: Vec::new(),
         variables: Vec::new(),
+        secrets: BTreeMap::new(),
     }
 }
 
@@ -166,6 +195,7 @@ impl Gathered {
                         source: Some(file.to_owned()),
                         keys: done.keys,
                         variables: done.variables,
+                        secrets: done.secrets,
                     });
                 }
                 Err(refusal) => self.errors.push(format!("{place}: {name} {refusal}")),
@@ -183,11 +213,31 @@ impl Gathered {
         );
     }
 
+    /// The secrets of those servers that are taken, in place of those that were stored of them before.
+    pub(super) fn store(
+        &self,
+        bench: &Bench,
+        of: Of<'_>,
+        is_taken: impl Fn(&Found) -> bool,
+    ) -> Result<StoredSecrets, Failure> {
+        let taken = self.servers.iter().filter(|found| self.stores && is_taken(found));
+        let with_any = taken.filter(|found| !found.secrets.is_empty());
+        let servers = with_any.map(|found| {
+            let values = found.secrets.iter();
+            let values = values.map(|(name, value)| (name.clone(), value.expose().to_owned()));
+            (found.name.clone(), values.collect())
+        });
+        let mut stored = StoredSecrets::load(&bench.places)?;
+        stored.put(of, servers.collect());
+        Ok(stored)
+    }
+
     /// Everything into the report; `state` says what became of a server.
     pub(super) fn tell(
         self,
         bench: &Bench,
         state: impl Fn(&str) -> ServerState,
+        is_stored: impl Fn(&str, &str) -> bool,
         report: &mut Report,
     ) {
         let rule = EnvironmentRule {
@@ -213,7 +263,19 @@ impl Gathered {
                 let value = places::variable(&name);
                 let is_passed = is_passed(&name, value.as_deref(), &rule);
                 let (server, is_set) = (found.name.clone(), value.is_some());
-                let shown = VariableShown { name, server, holds, has_default, is_set, is_passed };
+                let is_stored = is_stored(&server, &name);
+                if is_stored {
+                    report.secrets_file = Some(stored_secrets::place(&bench.places));
+                }
+                let shown = VariableShown {
+                    name,
+                    server,
+                    holds,
+                    has_default,
+                    is_set,
+                    is_passed,
+                    is_stored,
+                };
                 report.variables.push(shown);
             }
             let Found { name, renamed_from, source, keys, .. } = found;

@@ -14,6 +14,7 @@ use super::{plugins, trial};
 use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::overlay;
+use crate::stored_secrets::{Of, StoredSecrets, codex_file};
 
 pub(crate) async fn run(
     bench: &Bench,
@@ -21,7 +22,7 @@ pub(crate) async fn run(
     wanted: Wanted<'_>,
     dry_run: bool,
 ) -> Result<Report, Failure> {
-    let gathered = gather(bench, wanted)?;
+    let gathered = gather(bench, home, wanted)?;
     let mut report = Report::new(Mode::Overlay, dry_run, home.join("config.toml"));
     let text = match ConfigToml::look(home) {
         Ok(file) => {
@@ -46,8 +47,15 @@ pub(crate) async fn run(
         from: gathered.from.clone(),
         servers: servers.collect(),
     };
-    report.written = overlay::load(&bench.places)?.as_ref() != Some(&new);
-    if report.written && !dry_run {
+    let stored = gathered.store(bench, Of::Threads, |found| !there.contains(&found.name))?;
+    let is_new = overlay::load(&bench.places)?.as_ref() != Some(&new);
+    let has_new_secrets = StoredSecrets::load(&bench.places)? != stored;
+    report.written = is_new || has_new_secrets;
+    // First, so that no server is told to take what is not there.
+    if has_new_secrets && !dry_run {
+        stored.save(&bench.places)?;
+    }
+    if is_new && !dry_run {
         overlay::save(&bench.places, &new)?;
     }
     let state = |name: &str| match (theirs.contains(name), there.contains(name)) {
@@ -55,7 +63,12 @@ pub(crate) async fn run(
         (false, true) => ServerState::Written,
         (false, false) => ServerState::Migrated,
     };
-    gathered.tell(bench, state, &mut report);
+    let file = codex_file(home);
+    let is_stored = |server: &str, variable: &str| {
+        let of = if there.contains(server) { Of::File(&file) } else { Of::Threads };
+        stored.has(of, server, variable)
+    };
+    gathered.tell(bench, state, is_stored, &mut report);
     Ok(report)
 }
 

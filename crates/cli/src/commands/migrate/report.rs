@@ -1,5 +1,6 @@
 //! What a migration did, for programs and for people.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ostler_config::migrate::KeyNote;
@@ -27,6 +28,9 @@ pub(crate) struct Report {
     pub(crate) sources: Vec<SourceShown>,
     pub(crate) servers: Vec<ServerShown>,
     pub(crate) variables: Vec<VariableShown>,
+    /// Where secrets are stored, if any are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) secrets_file: Option<PathBuf>,
     pub(crate) plugins: Vec<PluginShown>,
     /// Why plugins were not looked for.
     pub(crate) plugin_note: Option<String>,
@@ -77,6 +81,8 @@ pub(crate) struct VariableShown {
     pub(crate) is_set: bool,
     /// Whether it reaches the Codex of tasks.
     pub(crate) is_passed: bool,
+    /// Whether its value is stored, and given to the Codex of tasks.
+    pub(crate) is_stored: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -97,6 +103,7 @@ impl Report {
             sources: Vec::new(),
             servers: Vec::new(),
             variables: Vec::new(),
+            secrets_file: None,
             plugins: Vec::new(),
             plugin_note: None,
             permissions: None,
@@ -125,6 +132,7 @@ impl Report {
         lines.extend(self.notes.iter().cloned());
         lines.extend(self.errors.iter().map(|error| format!("left out: {error}")));
         self.variable_lines(&mut lines);
+        lines.extend(self.stored_line(&short));
         lines.push(self.ending(&short));
         lines.join("\n")
     }
@@ -151,9 +159,17 @@ impl Report {
         line
     }
 
+    fn stored_line(&self, short: &impl Fn(&Path) -> String) -> Option<String> {
+        let stored = self.variables.iter().filter(|it| it.is_stored);
+        let names: BTreeSet<&str> = stored.map(|it| it.name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        let file = self.secrets_file.as_ref()?;
+        Some(format!("secrets in {}, which only you can read: {}", short(file), names.join(", ")))
+    }
+
     fn variable_lines(&self, lines: &mut Vec<String>) {
         let needed = self.variables.iter().filter(|it| !it.has_default);
-        let missing = needed.filter(|it| !it.is_set || !it.is_passed);
+        let missing = needed.filter(|it| !it.is_stored && (!it.is_set || !it.is_passed));
         for variable in missing {
             let VariableShown { name, server, holds, is_set, is_passed, .. } = variable;
             let value = holds.as_ref().map(|holds| format!(" to what stands in {holds}"));

@@ -1,5 +1,6 @@
 //! The way back.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ostler_config::migrate::{has_block, take_out};
@@ -10,6 +11,7 @@ use super::report::{Mode, Report};
 use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 use crate::overlay;
+use crate::stored_secrets::{Of, StoredSecrets, codex_file};
 
 /// Whether what is given with each thread is taken back as well: it belongs to no home but the usual one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub(super) async fn run(
     dry_run: bool,
 ) -> Result<Report, Failure> {
     let mut report = Report::new(Mode::Undo, dry_run, home.join("config.toml"));
+    // Afterwards it may have another name, or none.
+    let file = codex_file(home);
     let taken_back = match is_written(bench, home)? {
         true => take_back(bench, home, dry_run, &mut report).await,
         false => Ok(()),
@@ -39,6 +43,21 @@ pub(super) async fn run(
     }
     if threads == Threads::Too && !dry_run {
         overlay::remove(&bench.places)?;
+    }
+    let mut stored = StoredSecrets::load(&bench.places)?;
+    if threads == Threads::Too {
+        stored.put(Of::Threads, BTreeMap::new());
+    }
+    // A file that is not taken back still refers to them.
+    if report.errors.is_empty() {
+        stored.put(Of::File(&file), BTreeMap::new());
+    }
+    if StoredSecrets::load(&bench.places)? != stored {
+        report.notes.push("the secrets that were stored are removed".to_owned());
+        report.written = true;
+        if !dry_run {
+            stored.save(&bench.places)?;
+        }
     }
     if had_overlay {
         report.notes.push("Codex gets no MCP servers with its threads any more".to_owned());

@@ -10,7 +10,7 @@ use ostler_config::migrate::{
 use toml::{Table, Value};
 
 use super::config_file::ConfigToml;
-use super::gather::{Wanted, gather};
+use super::gather::gather;
 use super::ledger::{self, Page};
 use super::report::{Mode, Report, ServerState};
 use super::trial::Told;
@@ -18,6 +18,7 @@ use super::{MigrateArguments, plugins, trial};
 use crate::bench::Bench;
 use crate::failure::{Exit, Failure};
 use crate::overlay;
+use crate::stored_secrets::{Of, StoredSecrets};
 
 /// What earlier versions wrote unasked: Codex may write in the folder it works in.
 const USUAL_PROFILE: &str = ":workspace";
@@ -30,7 +31,7 @@ pub(super) async fn run(
     home: &Path,
     arguments: &MigrateArguments,
 ) -> Result<Report, Failure> {
-    let gathered = gather(bench, Wanted { from: &arguments.from, only: arguments.only })?;
+    let gathered = gather(bench, home, arguments.wanted())?;
     let codex = bench.find().await?.path;
     // Held until the new text is there: others wait, and then read what we wrote.
     let file = match arguments.dry_run {
@@ -73,6 +74,21 @@ pub(super) async fn run(
         let loaded = trial::load(bench, &codex, home, &written.text).await;
         loaded.map_err(|why| not_loaded(&file, &told, &why))?;
     }
+    let theirs = written.theirs.iter().filter_map(|path| match path.as_slice() {
+        [section, name] if section == "mcp_servers" => Some(name.clone()),
+        _ => None,
+    });
+    let theirs: BTreeSet<String> = theirs.collect();
+    let of = Of::File(&file.real);
+    let mut stored = gathered.store(bench, of, |found| !theirs.contains(&found.name))?;
+    if is_usual {
+        stored.put(Of::Threads, BTreeMap::new());
+    }
+    let has_new_secrets = StoredSecrets::load(&bench.places)? != stored;
+    // First, so that no server is told to take what is not there.
+    if has_new_secrets && !arguments.dry_run {
+        stored.save(&bench.places)?;
+    }
     if report.written && !arguments.dry_run {
         report.backup = put(bench, &file, &written)?;
     }
@@ -83,16 +99,12 @@ pub(super) async fn run(
         overlay::save(&bench.places, &Overlay { version, from, servers: BTreeMap::new() })?;
     }
     tell(&written, profile, &mut report);
-    let theirs = written.theirs.iter().filter_map(|path| match path.as_slice() {
-        [section, name] if section == "mcp_servers" => Some(name.clone()),
-        _ => None,
-    });
-    let theirs: BTreeSet<String> = theirs.collect();
     let state = |name: &str| match theirs.contains(name) {
         true => ServerState::Theirs,
         false => ServerState::Migrated,
     };
-    gathered.tell(bench, state, &mut report);
+    let is_stored = |server: &str, variable: &str| stored.has(of, server, variable);
+    gathered.tell(bench, state, is_stored, &mut report);
     Ok(report)
 }
 

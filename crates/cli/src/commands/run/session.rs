@@ -77,6 +77,11 @@ impl Order {
         Ok(Self { source, settings, limits, if_busy, remembered, present, input })
     }
 
+    /// Commands of the model find these variables empty.
+    pub(super) fn hide_variables(&mut self, names: Vec<String>) {
+        self.settings.hide_variables(names);
+    }
+
     pub(super) fn is_resumed(&self) -> bool {
         matches!(self.source, Source::Resumed(_))
     }

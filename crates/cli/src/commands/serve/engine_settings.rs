@@ -8,7 +8,7 @@ use ostler_config::Config;
 use ostler_config::settings as config;
 use ostler_engine::{
     Allowed, Approver, Binaries, EngineSettings, Homes, OwnConfig, OwnServer, PoolSettings,
-    PoolWaits, Retention, WorktreeSettings,
+    PoolWaits, Retention, StoredSecrets, WorktreeSettings,
 };
 use ostler_model::policy::{Effect, Folder, HostPattern, Matcher, Rule, RuleError, Scope, Words};
 use ostler_model::task::{
@@ -26,6 +26,7 @@ use crate::folder_trust;
 use crate::overlay;
 use crate::places::{self, Places};
 use crate::running::own_program;
+use crate::stored_secrets;
 
 /// The MCP server that offers our tools to Codex: `ostler tools-mcp`, by this name in Codex's config.
 const OWN_SERVER: &str = "ostler-tools";
@@ -47,6 +48,7 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
             program: own_program()?,
             environment,
             keep: pass.collect(),
+            stored: stored(places),
             binaries,
             threads_per_server: number(limits.threads_per_app_server),
             memory_per_server: limits.memory_per_app_server.map(|size| size.bytes()),
@@ -78,6 +80,12 @@ pub(super) fn engine(places: &Places, config: &Config) -> Result<EngineSettings,
         },
         notify: notify_settings::notify(config)?,
     })
+}
+
+/// The secrets that `ostler migrate` has stored for its servers.
+fn stored(places: &Places) -> StoredSecrets {
+    let places = places.clone();
+    StoredSecrets::new(move |home, config| stored_secrets::given(&places, home, config))
 }
 
 /// The servers that `ostler migrate` keeps: those that tasks have by default, and those of this moment, which a chat brings along; and our

@@ -65,9 +65,18 @@ impl Work<'_> {
             pieces(bearer.unwrap_or(value)).map_err(|foreign| self.foreign("headers", foreign))?;
         let place = if bearer.is_some() { Place::Bearer } else { Place::Header(name) };
         if let [Piece::Variable { name: variable, default }] = found.as_slice() {
-            let note = default.as_ref().map(|_| "its default is left out".to_owned());
             let variable = variable.clone();
             self.refers_to(&variable);
+            let secret = default.as_ref().filter(|default| {
+                bearer.is_some() || is_secret_header(name, default.as_str(), self)
+            });
+            if secret.is_some() {
+                self.store(&variable, bearer.unwrap_or(value));
+            }
+            let note = default.as_ref().map(|_| match self.secrets.contains_key(&variable) {
+                true => format!("its default is stored as {variable}"),
+                false => "its default is left out".to_owned(),
+            });
             self.refer(&key, place, variable, note, referred);
             return Ok(());
         }
@@ -81,9 +90,10 @@ impl Work<'_> {
         let wanted = variable_name(&[&self.name, wanted]);
         let variable = self.variable_for(&wanted, bearer.unwrap_or(value), &key);
         let what = match place {
-            Place::Bearer => format!("set {variable} to what stands behind `Bearer`"),
-            Place::Header(_) => format!("set {variable} to the whole header"),
+            Place::Bearer => " to what stands behind `Bearer`",
+            Place::Header(_) => " to the whole header",
         };
+        let what = self.kept_apart(&variable, what);
         self.refer(&key, place, variable, Some(what), referred);
         Ok(())
     }

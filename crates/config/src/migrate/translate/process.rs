@@ -178,9 +178,10 @@ impl Work<'_> {
                 ));
             }
             let what = match is_fixed {
-                true => format!("set {variable}"),
-                false => format!("set {variable} to all of it, with its placeholders filled in"),
+                true => "",
+                false => " to all of it, with its placeholders filled in",
             };
+            let what = self.kept_apart(&variable, what);
             self.note_as(&key, "env_vars", what);
         } else if is_fixed {
             fixed.insert(name.to_owned(), Toml::String(value.to_owned()));
