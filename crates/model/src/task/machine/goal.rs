@@ -7,7 +7,7 @@
 use super::signal::Effect;
 use super::{Machine, Phase};
 use crate::failure::{Failure, FailureClass};
-use crate::goal::{Goal, GoalChange};
+use crate::goal::{Goal, GoalChange, GoalStatus};
 use crate::id::IntentId;
 use crate::task::intent::{IntentState, NotDone, Receipt};
 use crate::task::state::{Cause, TaskState};
@@ -47,6 +47,11 @@ impl Machine {
             Goal { rounds: same.map_or(0, |known| known.rounds), ..goal }
         });
         self.goal_ran |= self.has_open_goal();
+        // To resume it would set it anew.
+        if self.task.goal.as_ref().is_some_and(|goal| goal.status == GoalStatus::Complete) {
+            self.goal_ran = false;
+            self.task.tally.goal_held = false;
+        }
         if !self.has_open_goal() {
             self.task.tally.goal_stops = false;
         }
