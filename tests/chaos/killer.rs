@@ -97,9 +97,16 @@ impl<'a> Killer<'a> {
                 self.codex.arm_probe();
                 false
             }
+            // Nobody asks the model when all tasks are over.
+            Fault::ChangeLogin | Fault::ModelOutage if self.is_idle().await => false,
             Fault::ChangeLogin => self.change_login().await,
             Fault::ModelOutage => self.model_outage().await,
         }
+    }
+
+    async fn is_idle(&self) -> bool {
+        let tasks = self.daemon.tasks().await.unwrap_or_default();
+        tasks.iter().all(|task| task.state.is_over())
     }
 
     fn hits(&self) -> u64 {

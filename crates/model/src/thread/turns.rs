@@ -262,7 +262,7 @@ impl Machine {
         };
         // While the thread is opened again nothing is missed: the end of a turn that lived on would have been told. Codex
         // shows the last one as running once the next one of its goal has begun (0.166.0).
-        match self.broken && turn.asked_about && end.is_by_codex() {
+        match self.broken && end.is_by_codex() {
             true => self.conclude(now, TurnEnd::Failed { failure: died() }, true, out),
             false => self.conclude(now, end, false, out),
         }

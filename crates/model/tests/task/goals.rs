@@ -158,6 +158,21 @@ fn a_goal_stands_still_with_its_task_and_goes_on_with_it() {
     assert_eq!(moves(&rig.end("t3", TurnEnd::Completed)), [TaskState::Completed]);
 }
 
+/// The model has reached it, and is away before it has said so.
+#[test]
+fn a_goal_that_is_complete_is_not_resumed_after_an_outage() {
+    let mut rig = Rig::working(TaskSettings::default());
+    rig.tell(told(GoalStatus::Active));
+    rig.tell(told(GoalStatus::Complete));
+    assert_eq!(moves(&rig.end("t1", failed(FailureClass::ServerError))), [TaskState::Parked]);
+    rig.now += 10_000;
+    rig.step(Signal::Tick);
+    rig.machine.owe(rig.now, "o".into());
+    rig.placed();
+    assert!(!rig.begin("t2", "o").contains(&change(GoalChange::Resume)));
+    assert_eq!(moves(&rig.end("t2", TurnEnd::Completed)), [TaskState::Completed]);
+}
+
 #[test]
 fn a_goal_that_was_blocked_before_is_not_resumed_after_a_limit() {
     let limit = FailureClass::RateLimit { retry_after_ms: Some(1000) };

@@ -177,6 +177,18 @@ fn a_turn_that_failed_while_nobody_listened_may_be_tried_again() {
     }
 }
 
+/// The same for a turn of which nobody had heard yet.
+#[test]
+fn a_turn_that_is_only_seen_and_followed_by_another_died_with_its_app_server() {
+    let inputs = vec![maybe_sent("i")];
+    let (mut back, _) = Back::with(Echo::Ids, Recalled { inputs, ..Recalled::default() });
+    back.feed(says("u", What::TurnStarted));
+    let turns = vec![seen("t", None, &["i"])];
+    let told = back.feed(Signal::Reopened(view(SeenState::Active, turns)));
+    let class = result(&told).unwrap().failure().map(|failure| failure.class.clone());
+    assert_eq!(class, Some(FailureClass::ServerGone));
+}
+
 #[test]
 fn a_turn_that_ended_before_the_one_that_runs_ended_as_it_is_shown() {
     let turn = Some(RecalledTurn::new("t".into()));

@@ -54,6 +54,11 @@ impl Machine {
             Goal { rounds, status, ..goal }
         });
         self.goal_ran |= self.has_open_goal();
+        // To resume it would set it anew.
+        if self.task.goal.as_ref().is_some_and(|goal| goal.status == GoalStatus::Complete) {
+            self.goal_ran = false;
+            self.task.tally.goal_held = false;
+        }
         if !self.has_open_goal() {
             self.task.tally.goal_stops = false;
         }
