@@ -54,20 +54,13 @@ impl Machine {
             Goal { rounds, status, ..goal }
         });
         self.goal_ran |= self.has_open_goal();
-        // To resume it would set it anew.
+        // Resuming a complete goal would open it again.
         if self.task.goal.as_ref().is_some_and(|goal| goal.status == GoalStatus::Complete) {
             self.goal_ran = false;
             self.task.tally.goal_held = false;
         }
         if !self.has_open_goal() {
             self.task.tally.goal_stops = false;
-        }
-        let is_complete =
-            self.task.goal.as_ref().is_some_and(|goal| goal.status == GoalStatus::Complete);
-        if is_complete {
-            // Nothing is left to resume after the pause.
-            self.goal_ran = false;
-            self.task.tally.goal_held = false;
         }
     }
 
