@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ostler_engine::{Answer, Reach, Remembering};
 use ostler_model::ask::Sandboxing;
 use ostler_model::policy::{Effect, Folder, Matcher, Rule, Scope};
-use ostler_model::task::{Approval, AskRecord, DecidedBy};
+use ostler_model::task::{Approval, AskRecord, DecidedBy, SandboxMode};
 use ostler_model::{AskKind, Decision, Event, TaskId, TaskState};
 use ostler_testkit::{Stage, Workshop};
 use rstest::rstest;
@@ -291,5 +291,62 @@ async fn a_rule_for_files_allows_patches_in_its_folder_and_none_that_leads_out(
     shop.answer(&ask, Decision::Deny).await.unwrap();
     shop.until(&task, TaskState::Completed).await.unwrap();
     assert!(!outside.join("stolen.txt").exists());
+    shop.close().await.unwrap();
+}
+
+/// Another task that may write there could put a link on the way while Codex makes the change, so a person decides until it is over.
+#[rstest]
+#[tokio::test]
+async fn a_rule_for_files_decides_nothing_while_another_task_may_write_there(
+    #[values("0.142.5", "0.166.0")] version: &str,
+) {
+    let patches = vec![patch("girth.txt"), patch("strap.txt"), text("Done.")];
+    let stage = stage_of(
+        version,
+        vec![("flip a link", vec![command(LEAVES_A_LINE), text("Done.")]), (PROMPT, patches)],
+    );
+    let yard = std::fs::canonicalize(stage.workspace()).unwrap().join("yard");
+    std::fs::create_dir(&yard).unwrap();
+    let rule = Rule {
+        id: "config-1".into(),
+        effect: Effect::Allow,
+        matcher: Matcher::FilesBelow(Folder::try_from(yard.display().to_string()).unwrap()),
+        sandboxing: Rule::usual_sandboxing(),
+        cwd: None,
+        scope: Scope::Everywhere,
+        expires_at: None,
+        made_by: "test".to_owned(),
+        made_at: 0,
+        from_ask: None,
+    };
+    let id = rule.id.clone();
+    let shop = Workshop::open_with(&stage, |settings| settings.rules = vec![rule]).await.unwrap();
+    let in_yard = |mode| {
+        let cwd = yard.display().to_string();
+        move |settings: &mut ostler_model::TaskSettings| {
+            settings.cwd = cwd;
+            settings.approval = Approval::Untrusted;
+            settings.sandbox.mode = mode;
+        }
+    };
+    let other =
+        shop.start_with(&stage, "flip a link", in_yard(SandboxMode::WorkspaceWrite)).await.unwrap();
+    let others = shop.ask(&other).await.unwrap();
+
+    let task = shop.start_with(&stage, PROMPT, in_yard(SandboxMode::ReadOnly)).await.unwrap();
+    let ask = shop.ask(&task).await.unwrap();
+    assert_eq!(decided(&shop, &task).await, [None]);
+    let why = format!(
+        "a rule for files is not enough: task {other} may write there at the same time, so a link could lead elsewhere"
+    );
+    assert_eq!(ask.content.reason, Some(why));
+
+    shop.answer(&others, Decision::Deny).await.unwrap();
+    shop.until(&other, TaskState::Completed).await.unwrap();
+    shop.answer(&ask, Decision::Once).await.unwrap();
+    shop.until(&task, TaskState::Completed).await.unwrap();
+    let by = decided(&shop, &task).await;
+    assert_eq!(by[1..], [Some(DecidedBy::Rule { rule: id })]);
+    assert_eq!(std::fs::read_to_string(yard.join("strap.txt")).unwrap(), "leather\n");
     shop.close().await.unwrap();
 }
