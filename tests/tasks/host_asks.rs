@@ -20,7 +20,12 @@ fn person(name: &str) -> DecidedBy {
 fn wish(owner: &str, key: &str, command: &str) -> HostAsk {
     let command = Some(command.to_owned());
     let cwd = Some("/work".to_owned());
-    let kind = AskKind::Command(CommandAsk { command, cwd, ..CommandAsk::default() });
+    let kind = AskKind::Command(CommandAsk {
+        command,
+        cwd,
+        sandboxing: ostler_model::ask::Sandboxing::Inside,
+        ..CommandAsk::default()
+    });
     let offers = vec![Decision::Once, Decision::Session, Decision::Deny];
     HostAsk {
         key: key.to_owned(),

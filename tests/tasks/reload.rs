@@ -19,6 +19,7 @@ fn rule(id: &str, host: &str) -> Rule {
         id: id.into(),
         effect: Effect::Deny,
         matcher: Matcher::Host(HostPattern::try_from(host.to_owned()).unwrap()),
+        sandboxing: Rule::usual_sandboxing(),
         cwd: None,
         scope: Scope::Everywhere,
         expires_at: None,

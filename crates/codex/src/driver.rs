@@ -35,6 +35,7 @@ mod recorded;
 mod rejoin;
 mod remembered;
 mod reopen;
+mod sandboxing;
 mod settled;
 mod unheard;
 mod unsecret;

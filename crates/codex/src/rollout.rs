@@ -22,6 +22,7 @@ mod injected;
 mod line;
 mod newest;
 mod recorded;
+mod sandboxing;
 mod tail;
 mod turns;
 mod unheard;
@@ -44,6 +45,7 @@ pub use ended::has_ended;
 pub use find::find;
 pub use given::{Given, given};
 pub use newest::{ThreadFile, newest};
+pub use sandboxing::sandboxing;
 pub use unheard::{Unheard, unheard};
 
 /// How much of the file is read at once.

@@ -93,7 +93,8 @@ fn example() -> String {
         }
         if section.header == "[[policy]]" {
             text.push_str(
-                "\n# [[policy]]\n# decision = \"allow\"\n# command = [\"cargo\", \"test\"]\n# cwd = \"~/src\"\n\
+                "\n# [[policy]]\n# decision = \"allow\"\n# command = [\"cargo\", \"test\"]\n# outside_sandbox = false\n\
+                 # cwd = \"~/src\"\n\
                  # scope = \"everywhere\"\n# expires = 2030-01-31T18:00:00Z\n",
             );
             continue;

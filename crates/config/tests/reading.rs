@@ -110,6 +110,7 @@ fn rules_are_read_in_their_order() {
         [[policy]]
         decision = "allow"
         command = ["cargo", "test"]
+        outside_sandbox = true
         cwd = "~/src"
         scope = "~/src/app"
         expires = 2030-01-31T18:00:00+01:00
@@ -121,6 +122,7 @@ fn rules_are_read_in_their_order() {
     let allow = PolicyRule {
         decision: Verdict::Allow,
         command: Some(vec!["cargo".to_owned(), "test".to_owned()]),
+        outside_sandbox: true,
         cwd: Some(PathBuf::from("/home/me/src")),
         host: None,
         tool: None,
@@ -131,6 +133,7 @@ fn rules_are_read_in_their_order() {
     let deny = PolicyRule {
         decision: Verdict::Deny,
         command: None,
+        outside_sandbox: false,
         cwd: None,
         host: None,
         tool: Some(Tool { server: "files".to_owned(), name: "read/all".to_owned() }),

@@ -45,6 +45,7 @@ use crate::line::Line;
 use crate::messages::messages;
 use crate::notify::{NotifySettings, Outbox};
 use crate::on_disk::OnDisk;
+use crate::places::Writers;
 use crate::pool::{Pool, PoolSettings};
 use crate::refusal::{Problem, Refusal};
 use crate::runner::Order;
@@ -170,6 +171,7 @@ impl Engine {
             hub: Hub::new(),
             tool_calls: Arc::default(),
             on_disk,
+            writers: Writers::default(),
             rules: RwLock::new(Arc::new(RuleSet::new(rules))),
             live: RwLock::new(Arc::new(live)),
             dispatcher: to_dispatcher,

@@ -29,7 +29,7 @@ mod verdict;
 mod worktree;
 
 pub use approver::{Approver, kind_name};
-pub use audit::AuditLog;
+pub use audit::{AuditLog, AuditOrigin};
 pub use engine::{
     AccountLimits, Answer, AppServerShown, DiffFrom, DiffOf, EffortShown, Engine, EngineSettings,
     EngineTask, LimitWindow, ModelShown, Started, TaskDiff, fork_of, fresh_task_id,

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use ostler_codex::thread::{Thread, ThreadUpdates};
 use ostler_model::task::machine::{Loaded, Machine, Signal, Unsettled};
 use ostler_model::task::{DecisionRecord, Intent, IntentState, Wish};
-use ostler_model::{AskId, Failure, Goal, IntentId, TaskId};
+use ostler_model::{AskId, Failure, Goal, IntentId, ItemId, RuleId, TaskId};
 use ostler_store::StoreError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -47,6 +47,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::hub::News;
+use crate::places::Led;
 use crate::pool::Seat;
 use crate::refusal::Refusal;
 use crate::shared::{Shared, now};
@@ -127,6 +128,8 @@ pub(crate) struct Runner {
     waiting: Vec<oneshot::Sender<()>>,
     /// When to try to write again.
     blocked_until: Option<Instant>,
+    /// By their steps: changes of files that a rule allowed, and where they led.
+    led: HashMap<ItemId, (RuleId, Led)>,
     is_removed: bool,
     /// Something that is to be told is among what is written next.
     has_mail: bool,
@@ -179,6 +182,7 @@ impl Runner {
             runner.leave().await;
         }
         runner.shared.on_disk.unloaded(&runner.id);
+        runner.shared.writers.unloaded(&runner.id);
         RunnerEnd { wake_at, is_gone: runner.is_removed, result }
     }
 
@@ -210,9 +214,11 @@ impl Runner {
             has_left: false,
             waiting: Vec::new(),
             blocked_until: None,
+            led: HashMap::new(),
             is_removed: false,
             has_mail: false,
         };
+        runner.shared.writers.note(runner.machine.task());
         runner.absorb(effects);
         runner.hear_decided();
         runner.look_at_login();

@@ -22,6 +22,7 @@ use crate::dispatcher::FromRunner;
 use crate::hub::Hub;
 use crate::notify::NotifySettings;
 use crate::on_disk::OnDisk;
+use crate::places::Writers;
 use crate::pool::Pool;
 use crate::start::Allowed;
 use crate::tool_calls::ToolCalls;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) hub: Hub,
     pub(crate) tool_calls: Arc<ToolCalls>,
     pub(crate) on_disk: OnDisk,
+    pub(crate) writers: Writers,
     pub(crate) rules: RwLock<Arc<RuleSet>>,
     pub(crate) live: RwLock<Arc<Live>>,
     pub(crate) dispatcher: mpsc::Sender<FromRunner>,

@@ -63,6 +63,12 @@ impl AskKind {
         let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         match self {
             Self::Command(ask) => match (&ask.command, &ask.network) {
+                (Some(command), None) if ask.sandboxing == Sandboxing::Outside => {
+                    format!("run outside of the sandbox: {}", line(command))
+                }
+                (Some(command), None) if ask.sandboxing == Sandboxing::Unknown => {
+                    format!("run in or outside of the sandbox: {}", line(command))
+                }
                 (Some(command), _) => format!("run {}", line(command)),
                 (None, Some(target)) => format!("connect to {}", target.host),
                 (None, None) => "run a command".to_owned(),
@@ -97,6 +103,43 @@ pub struct CommandAsk {
     pub network: Option<NetworkTarget>,
     /// What the command may do beyond its sandbox if it is allowed.
     pub extra: Option<Permissions>,
+    /// Where it runs if it is allowed.
+    #[serde(default)]
+    pub sandboxing: Sandboxing,
+}
+
+/// Where an allowed command runs. Ordered by what it can reach.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sandboxing {
+    /// In the sandbox of its task.
+    Inside,
+    /// In the sandbox; what the sandbox stops, Codex may run again outside of it without asking.
+    InsideFirst,
+    /// Outside of the sandbox, or there is none.
+    Outside,
+    /// Codex does not say.
+    #[default]
+    Unknown,
+}
+
+impl Sandboxing {
+    /// Whether somebody who allowed this much has allowed that.
+    pub fn covers(self, asked: Self) -> bool {
+        asked.min(Self::Outside) <= self
+    }
+
+    /// In words, for whoever decides.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Inside => "in the sandbox",
+            Self::InsideFirst => {
+                "in the sandbox; what the sandbox stops, Codex may run again outside without asking"
+            }
+            Self::Outside => "outside of the sandbox",
+            Self::Unknown => "in or outside of the sandbox: Codex does not say",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

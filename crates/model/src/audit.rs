@@ -28,6 +28,9 @@ pub struct AuditEntry {
     pub task: Option<TaskId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<AskId>,
+    /// The token, login or account that it is counted for; empty where nobody is known, and for what is no refusal.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub origin: String,
     /// So many more of this kind came than are written down; this entry stands for all of them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub suppressed: u64,
@@ -132,6 +135,7 @@ impl AuditEntry {
             why: None,
             task: None,
             ask: None,
+            origin: String::new(),
             suppressed: 0,
         }
     }
@@ -139,6 +143,12 @@ impl AuditEntry {
     #[must_use]
     pub fn because(mut self, why: &str) -> Self {
         self.why = Some(cut(why));
+        self
+    }
+
+    #[must_use]
+    pub fn from_origin(mut self, origin: &str) -> Self {
+        self.origin = cut(origin);
         self
     }
 

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use self::canon::Canon;
 use crate::ask::{
     Ask, AskKind, CommandAsk, ElicitationAsk, ElicitationWant, FileChangeAsk, FileChangeKind,
-    FileDiff, NetworkTarget, Permissions, PermissionsAsk, Question, QuestionOption, ToolCallAsk,
-    UserInputAsk,
+    FileDiff, NetworkTarget, Permissions, PermissionsAsk, Question, QuestionOption, Sandboxing,
+    ToolCallAsk, UserInputAsk,
 };
 use crate::form::{FormField, FormFieldKind, FormOption};
 
@@ -59,7 +59,8 @@ impl Canon {
     fn kind(&mut self, kind: &AskKind) {
         match kind {
             AskKind::Command(ask) => {
-                self.byte(1);
+                // 1 was that of commands of which was not known where they run.
+                self.byte(10);
                 self.command(ask);
             }
             AskKind::FileChange(ask) => {
@@ -110,7 +111,7 @@ impl Canon {
     }
 
     fn command(&mut self, ask: &CommandAsk) {
-        let CommandAsk { command, cwd, writes_to_running, network, extra } = ask;
+        let CommandAsk { command, cwd, writes_to_running, network, extra, sandboxing } = ask;
         self.maybe_text(command.as_ref());
         self.maybe_text(cwd.as_ref());
         self.flag(*writes_to_running);
@@ -119,6 +120,13 @@ impl Canon {
             canon.maybe_text(protocol.as_ref());
         });
         self.option(extra.as_ref(), Self::permissions);
+        // An answer for a command in the sandbox is none for the same command outside of it.
+        self.byte(match sandboxing {
+            Sandboxing::Inside => 1,
+            Sandboxing::InsideFirst => 2,
+            Sandboxing::Outside => 3,
+            Sandboxing::Unknown => 4,
+        });
     }
 
     fn permissions(&mut self, permissions: &Permissions) {

@@ -2,7 +2,7 @@
 
 use ostler_model::ask::{
     CommandAsk, ElicitationAsk, ElicitationWant, FileChangeAsk, FileChangeKind, FileDiff,
-    NetworkTarget, Permissions, PermissionsAsk, Question, QuestionOption, ToolCallAsk,
+    NetworkTarget, Permissions, PermissionsAsk, Question, QuestionOption, Sandboxing, ToolCallAsk,
     UserInputAsk,
 };
 use ostler_model::form::{FormField, FormFieldKind, FormOption};
@@ -32,9 +32,22 @@ fn permissions() -> impl Strategy<Value = Permissions> {
 fn command() -> impl Strategy<Value = AskKind> {
     let network =
         (word(), of(word())).prop_map(|(host, protocol)| NetworkTarget { host, protocol });
-    (of(word()), of(word()), any::<bool>(), of(network), of(permissions())).prop_map(
-        |(command, cwd, writes_to_running, network, extra)| {
-            AskKind::Command(CommandAsk { command, cwd, writes_to_running, network, extra })
+    let sandboxing = prop::sample::select(vec![
+        Sandboxing::Inside,
+        Sandboxing::InsideFirst,
+        Sandboxing::Outside,
+        Sandboxing::Unknown,
+    ]);
+    (of(word()), of(word()), any::<bool>(), of(network), of(permissions()), sandboxing).prop_map(
+        |(command, cwd, writes_to_running, network, extra, sandboxing)| {
+            AskKind::Command(CommandAsk {
+                command,
+                cwd,
+                writes_to_running,
+                network,
+                extra,
+                sandboxing,
+            })
         },
     )
 }
@@ -220,6 +233,8 @@ fn every_field_of_a_command_counts() {
         CommandAsk { cwd: None, ..command_ask() },
         CommandAsk { cwd: Some(text("/w/")), ..command_ask() },
         CommandAsk { writes_to_running: true, ..command_ask() },
+        CommandAsk { sandboxing: Sandboxing::Inside, ..command_ask() },
+        CommandAsk { sandboxing: Sandboxing::Outside, ..command_ask() },
         CommandAsk { network: network("h", None), ..command_ask() },
         CommandAsk { network: network("i", None), ..command_ask() },
         CommandAsk { network: network("h", Some("https")), ..command_ask() },
@@ -294,7 +309,7 @@ fn digests_are_the_same_in_every_version() {
     assert_eq!(
         kinds.map(|kind| ask(kind).digest()),
         [
-            "03f59a4c24bff860806fcb249b805394bbc66c364a31122a496d2bc988f0b993",
+            "c0606afe705c88779ebe048427994e07641f104645b8d726bac858f4dabbcdf4",
             "deb56c8a559375f8e7242e948e148b05ff275c42c05f48593fc2cc310361c70e",
             "4a4c06634110be895652dceede3a773a58f4fd50ebb650c346500f535913813a",
             "f2152c0db1f8d09eae3a738e37cd2e75e85d4d500c7231e0c45e5faaceee61b5",

@@ -1,7 +1,7 @@
 //! The audit log: noting who is refused, and showing it to people.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
 use axum::extract::{FromRequestParts, Query, State};
@@ -9,7 +9,7 @@ use axum::http::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
 use jiff::Timestamp;
-use ostler_engine::{AuditFilter, AuditLog, Write};
+use ostler_engine::{AuditFilter, AuditLog, AuditOrigin, Write};
 use ostler_model::task::AskRecord;
 use ostler_model::{AuditEntry, AuditKind, TaskId};
 use serde::Deserialize;
@@ -36,12 +36,18 @@ pub(crate) struct Audited {
 pub(crate) struct Auditor {
     log: Option<Arc<AuditLog>>,
     work: Work,
-    who: Arc<Mutex<String>>,
-    /// Where it came from, as people are shown it, and by what floods are told apart.
+    who: Arc<Mutex<Who>>,
+    /// Where it came from, as people are shown it.
     place: String,
-    origin: String,
     /// Without the query, which may hold anything.
     what: String,
+}
+
+/// Who calls, and by what floods are told apart.
+#[derive(Debug, Clone)]
+struct Who {
+    name: String,
+    origin: AuditOrigin,
 }
 
 impl Auditor {
@@ -49,35 +55,48 @@ impl Auditor {
         Self {
             log: hall.audit().cloned(),
             work: work.clone(),
-            who: Arc::new(Mutex::new("nobody".to_owned())),
+            who: Arc::new(Mutex::new(Who {
+                name: "nobody".to_owned(),
+                origin: AuditOrigin::Place(String::new()),
+            })),
             place: String::new(),
-            origin: String::new(),
             what: format!("{} {}", request.method(), request.uri().path()),
         }
     }
 
     pub(crate) fn of_process(mut self, caller: &Caller) -> Self {
         self.place = format!("socket, process {}", caller.pid);
-        "socket".clone_into(&mut self.origin);
+        // What an MCP client calls itself is no origin: it may call itself what it likes.
+        let name = Caller { mcp: None, ..caller.clone() }.name();
+        self.who_mut().origin = AuditOrigin::Known(name);
         self
     }
 
     pub(crate) fn of_address(mut self, address: SocketAddr) -> Self {
         self.place = address.to_string();
-        self.origin = address.ip().to_string();
+        self.who_mut().origin = AuditOrigin::of_address(address.ip());
         self
     }
 
     /// For what a client asks for by MCP, which is another request.
     pub(crate) fn for_client<B>(&self, caller: &Caller, client: &str, asked: &Request<B>) -> Self {
         let what = format!("{} {}", asked.method(), asked.uri().path());
-        let who = Caller { mcp: Some(client.to_owned()), ..caller.clone() }.name();
+        let name = Caller { mcp: Some(client.to_owned()), ..caller.clone() }.name();
+        let who = Who { name, ..self.who_mut().clone() };
         Self { who: Arc::new(Mutex::new(who)), what, ..self.clone() }
     }
 
     /// Who it is, as soon as that is known.
     pub(crate) fn name(&self, caller: &Caller) {
-        *self.who.lock().unwrap_or_else(PoisonError::into_inner) = caller.name();
+        let mut who = self.who_mut();
+        who.name = caller.name();
+        if let Some(key) = &caller.key {
+            who.origin = AuditOrigin::Known(key.clone());
+        }
+    }
+
+    fn who_mut(&self) -> MutexGuard<'_, Who> {
+        self.who.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes down what this answer refuses, once.
@@ -93,14 +112,14 @@ impl Auditor {
     }
 
     pub(crate) fn entry(&self, kind: AuditKind) -> AuditEntry {
-        let who = self.who.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        AuditEntry::new(kind, now(), &who, &self.place, &self.what)
+        AuditEntry::new(kind, now(), &self.who_mut().name, &self.place, &self.what)
     }
 
     /// To its end, whenever the caller leaves.
     async fn note(&self, entry: AuditEntry) -> bool {
         let Some(log) = self.log.clone() else { return true };
-        let (origin, (done, written)) = (self.origin.clone(), tokio::sync::oneshot::channel());
+        let (origin, (done, written)) =
+            (self.who_mut().origin.clone(), tokio::sync::oneshot::channel());
         drop(self.work.spawn(async move {
             let is_written = log.note(entry, &origin).await;
             if done.send(is_written).is_err() {
@@ -126,7 +145,7 @@ pub(crate) async fn note_stranger(hall: &Hall, uid: u32, why: &str) {
         let who = format!("user {uid}");
         let entry =
             AuditEntry::new(AuditKind::StrangerRefused, now(), &who, "socket", "to connect");
-        log.note(entry.because(why), &who).await;
+        log.note(entry.because(why), &AuditOrigin::Place(who)).await;
     }
 }
 

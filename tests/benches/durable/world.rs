@@ -161,6 +161,8 @@ pub(crate) fn rule() -> Rule {
         id: "bench".into(),
         effect: Effect::Allow,
         matcher: Matcher::CommandPrefix(words),
+        // The fake Codex says nothing of a sandbox.
+        sandboxing: ostler_model::ask::Sandboxing::Outside,
         cwd: None,
         scope: Scope::Everywhere,
         expires_at: None,

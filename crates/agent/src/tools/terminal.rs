@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use ostler_model::ask::{AskKind, CommandAsk, Permissions};
+use ostler_model::ask::{AskKind, CommandAsk, Permissions, Sandboxing};
 use ostler_model::task::{Approval, SandboxMode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -76,10 +76,15 @@ impl Terminal {
             Way::Free(walls) => walls,
             Way::Refused(why) => return Err(ToolResult::failed(why)),
             Way::Ask { walls, reason, extra } => {
+                let sandboxing = match &walls {
+                    Walls::None => Sandboxing::Outside,
+                    _ => Sandboxing::Inside,
+                };
                 let kind = AskKind::Command(CommandAsk {
                     command: Some(arguments.command.clone()),
                     cwd: Some(cwd.to_string_lossy().into_owned()),
                     extra,
+                    sandboxing,
                     ..CommandAsk::default()
                 });
                 ask_first(context, "run", question(kind, Some(reason))).await?;

@@ -105,6 +105,7 @@ fn files_rule(
         id: RuleId::new(format!("files-{now:x}")),
         effect,
         matcher: Matcher::FilesBelow(folder),
+        sandboxing: Rule::usual_sandboxing(),
         cwd: None,
         scope,
         expires_at,

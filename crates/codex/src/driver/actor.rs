@@ -17,6 +17,7 @@ use super::entry::Entry;
 use super::open_again::Reopened;
 use super::outbox::{Delivery, Outbox};
 use super::piece::Piece;
+use super::sandboxing::HeardAsk;
 use super::{DriverSettings, WireLines};
 use crate::account::TokenSource;
 use crate::app_server::AppServer;
@@ -44,6 +45,8 @@ pub(super) struct Actor {
     pub(super) threads: HashMap<ThreadId, Entry>,
     /// Which thread an ask came from.
     pub(super) ask_owners: HashMap<AskId, ThreadId>,
+    /// Questions for commands of which is looked up where these would run, and their threads.
+    pub(super) looked_up: HashMap<AskId, ThreadId>,
     pub(super) outbox: Outbox,
     /// Everything that runs beside the loop; each ends with something to do.
     pub(super) running: JoinSet<Done>,
@@ -89,6 +92,7 @@ pub(super) enum Done {
     /// With the connection it was opened on.
     Reopened(ThreadId, u64, Box<Result<Reopened, Failure>>),
     Decided(ThreadId, AskId, Result<Decided, String>),
+    LookedUp(Box<HeardAsk>),
     /// Something to warn everybody of.
     Notice(Option<String>),
     /// What Codex says of a thread that it started by itself.
@@ -123,6 +127,7 @@ impl Actor {
             epoch: 1,
             threads: HashMap::new(),
             ask_owners: HashMap::new(),
+            looked_up: HashMap::new(),
             outbox: Outbox::default(),
             running: JoinSet::new(),
             reopening: Vec::new(),
@@ -362,6 +367,7 @@ impl Actor {
             }
             Done::Child(thread, view) => self.child_known(&thread, view.map(|view| *view)),
             Done::Decided(thread, ask, decided) => self.decider_decided(&thread, ask, decided),
+            Done::LookedUp(heard) => self.ask_looked_up(*heard),
             Done::Notice(Some(text)) => self.tell_all(&Told::Notice(Notice::Warning { text })),
             Done::Notice(None) | Done::Nothing => {}
         }

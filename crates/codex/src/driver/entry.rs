@@ -68,6 +68,8 @@ pub(super) enum Role {
 #[derive(Debug)]
 pub(super) struct Root {
     pub(super) settings: ThreadSettings,
+    /// Its rollout, as Codex said when this thread was opened; an ephemeral one has none.
+    pub(super) file: Option<(ThreadId, Option<String>)>,
     pub(super) limits: Limits,
     pub(super) used: UsedModel,
     pub(super) handlers: ThreadHandlers,
@@ -159,8 +161,11 @@ impl Entry {
         let remembered = settings.ephemeral.then(Remembered::default);
         // What is remembered of a thread without a file is its messages.
         let gathered = if settings.ephemeral { Messages::Gathered } else { options.messages };
+        let told = &opened.reply.thread;
+        let file = told.thread_id().map(|id| (id.clone(), told.path.clone()));
         let root = Root {
             settings,
+            file,
             limits: options.limits,
             used: UsedModel { model: opened.model, effort: opened.effort },
             handlers: options.handlers,

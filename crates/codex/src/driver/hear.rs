@@ -8,7 +8,7 @@ use ostler_model::{AskId, Failure, FailureClass, Goal, ThreadId, TurnId};
 
 use super::actor::{Actor, Link};
 use super::auto_review::auto_review;
-use super::entry::PendingAsk;
+use super::sandboxing::{HeardAsk, is_part};
 use crate::peer::Event;
 use crate::protocol::error::TurnError;
 use crate::protocol::limits::{RateLimits, TokenCount};
@@ -66,6 +66,7 @@ impl Actor {
             None => {}
         }
         let Some((thread, said)) = said else { return };
+        self.note_end_of_asks(&thread, &said.what);
         if self.threads.contains_key(&thread) {
             self.step(&thread, Signal::Codex(said));
             self.tell_parents(&thread);
@@ -96,15 +97,8 @@ impl Actor {
         }
         self.tell_line(&thread, &call);
         let ask = ask_id(self.epoch, &id);
-        let turn = content.turn.clone();
-        self.ask_owners.insert(ask.clone(), thread.clone());
-        if let Some(entry) = self.threads.get_mut(&thread) {
-            let pending = PendingAsk::new(id, call, self.epoch, content.clone());
-            entry.asks.insert(ask.clone(), pending);
-        }
-        let what = What::Asked { ask, content: Box::new(content) };
-        self.step(&thread, Signal::Codex(Said { turn, what }));
-        self.tell_parents(&thread);
+        let is_part = is_part(&request);
+        self.hear_ask(HeardAsk { thread, ask, id, call, content }, is_part);
     }
 
     /// What belongs to no turn.
@@ -185,6 +179,7 @@ impl Actor {
         }
         self.link = Link::Down;
         self.asked_about.clear();
+        self.looked_up.clear();
         self.disowned.clear();
         // Their request ids mean nothing on the next connection, on which Codex asks again.
         self.early.clear();

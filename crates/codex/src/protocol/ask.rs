@@ -4,7 +4,7 @@ mod answer;
 
 use ostler_model::ask::{
     CommandAsk, ElicitationAsk, ElicitationWant, FileChangeAsk, NetworkTarget, Permissions,
-    PermissionsAsk, Question, QuestionOption, ToolCallAsk, UserInputAsk,
+    PermissionsAsk, Question, QuestionOption, Sandboxing, ToolCallAsk, UserInputAsk,
 };
 use ostler_model::decision::Remember;
 use ostler_model::{Ask, AskKind, Decision, ItemId};
@@ -65,6 +65,8 @@ fn command(request: &CommandApproval) -> Ask {
                 protocol: target.protocol.clone(),
             }),
             extra: request.additional_permissions.as_ref().map(Permissions::from),
+            // The request does not say it; see `rollout::sandboxing`.
+            sandboxing: Sandboxing::Unknown,
         }),
         offers: command_offers(request),
     }

@@ -173,7 +173,14 @@ pub(super) fn ask_texts(ask: &mut Ask, look: Look<'_>) {
     maybe(reason, look);
     match kind {
         AskKind::Command(ask) => {
-            let CommandAsk { command, cwd: _, writes_to_running: _, network: _, extra: _ } = ask;
+            let CommandAsk {
+                command,
+                cwd: _,
+                writes_to_running: _,
+                network: _,
+                extra: _,
+                sandboxing: _,
+            } = ask;
             maybe(command, look);
         }
         AskKind::FileChange(FileChangeAsk { files, grant_root: _ }) => {

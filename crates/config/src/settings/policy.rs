@@ -55,6 +55,8 @@ section! {
     decision: Verdict = Verdict::Deny;
     /// The first words of the command, each a text of its own. Commands that are put together with a shell never fit.
     command: Option<Vec<String>> = None;
+    /// Whether a rule that allows a command allows it outside of the task's sandbox, too.
+    outside_sandbox: bool = false;
     /// The folder that the command runs in, or one above it.
     cwd: Option<PathBuf> = None;
     /// The host that a connection goes to.

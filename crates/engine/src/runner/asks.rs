@@ -132,6 +132,12 @@ impl Runner {
             closed: None,
         };
         record.content.offers = keepable(&record, &self.machine.task().settings.cwd);
+        if let Some(why) = self.why_not_by_rule(&record) {
+            record.content.reason = Some(match &record.content.reason {
+                Some(reason) => format!("{reason} ({why})"),
+                None => why,
+            });
+        }
         let content = Box::new(record.content.clone());
         self.log
             .event(record.opened_at, Event::AskOpened { agent, ask: id.clone(), content, digest });

@@ -1,8 +1,10 @@
 //! Who answers an ask: what was decided before, a rule, the operator's program, or people.
 
+use ostler_codex::thread::Notice;
+use ostler_model::item::{ItemBody, ItemEnd};
 use ostler_model::task::machine::Signal;
 use ostler_model::task::{AskRecord, AskState, DecidedBy, DecisionRecord, Unattended};
-use ostler_model::{AskId, AskKind, Decision, Event};
+use ostler_model::{AskId, AskKind, AuditEntry, AuditKind, Decision, Event, Item, RuleId};
 use ostler_store::Write;
 
 use super::asks::Delivery;
@@ -10,7 +12,7 @@ use super::desk::asked_of;
 use super::perform::Todo;
 use super::{Runner, Work};
 use crate::approver::Asker;
-use crate::places::on_disk;
+use crate::places::{Led, folders_on_the_way, on_disk};
 use crate::shared::now;
 use crate::verdict::{by_rule, takes};
 
@@ -52,10 +54,67 @@ impl Runner {
     fn decided_by_rule(&self, record: &AskRecord) -> Option<DecisionRecord> {
         let cwd = &self.machine.task().settings.cwd;
         let mut record = self.desk.whole(record);
+        let mut folders = Vec::new();
         if let AskKind::FileChange(change) = &mut record.content.kind {
+            folders = folders_on_the_way(change, cwd);
             on_disk(change, cwd);
         }
-        by_rule(&self.shared.rules(), &record, cwd)
+        let decided = by_rule(&self.shared.rules(), &record, cwd)?;
+        let is_sure = !decided.decision.allows()
+            || self.shared.writers.who_may_write(&self.id, &folders).is_none();
+        is_sure.then_some(decided)
+    }
+
+    /// Why a person is asked though a rule would allow this change of files.
+    pub(super) fn why_not_by_rule(&self, record: &AskRecord) -> Option<String> {
+        let AskKind::FileChange(change) = &record.content.kind else { return None };
+        let cwd = &self.machine.task().settings.cwd;
+        let folders = folders_on_the_way(change, cwd);
+        let who = self.shared.writers.who_may_write(&self.id, &folders)?;
+        let mut followed = record.clone();
+        if let AskKind::FileChange(change) = &mut followed.content.kind {
+            on_disk(change, cwd);
+        }
+        by_rule(&self.shared.rules(), &followed, cwd)?;
+        Some(format!("a rule for files is not enough: {who}, so a link could lead elsewhere"))
+    }
+
+    /// Where the change leads that a rule allows.
+    fn note_where_it_leads(&mut self, ask: &AskId, rule: &RuleId) {
+        let Some(record) = self.desk.get(ask) else { return };
+        let item = record.source.as_ref().and_then(|source| source.item.clone());
+        if let (AskKind::FileChange(change), Some(item)) = (&record.content.kind, item) {
+            let led = Led::now(change, &self.machine.task().settings.cwd);
+            self.led.insert(item, (rule.clone(), led));
+        }
+    }
+
+    pub(super) fn step_began(&mut self, item: &Item) {
+        if matches!(item.body, ItemBody::Command(_)) {
+            self.shared.writers.command_began(&self.id, &item.id);
+        }
+    }
+
+    /// A change that landed elsewhere is told: Codex opens its path anew, and nothing here can keep it from that.
+    pub(super) fn step_ended(&mut self, item: &Item, how: ItemEnd) {
+        // One of which Codex has not told the end may go on in the background.
+        if how == ItemEnd::Reported {
+            self.shared.writers.command_ended(&self.id, &item.id);
+        }
+        let Some((rule, led)) = self.led.remove(&item.id) else { return };
+        for elsewhere in led.elsewhere() {
+            let text = format!("rule {rule} allowed a change of files, and {elsewhere}");
+            let entry = AuditEntry::new(
+                AuditKind::Decision,
+                now(),
+                &format!("rule {rule}"),
+                "policy",
+                &text,
+            );
+            let entry = AuditEntry { task: Some(self.id.clone()), ..entry };
+            self.log.push(Write::Audit(Box::new(entry)));
+            self.hear_notice(None, &Notice::Warning { text });
+        }
     }
 
     fn declined_unwatched(&self, record: &AskRecord) -> Option<DecisionRecord> {
@@ -102,6 +161,7 @@ impl Runner {
     /// A decision that no person made.
     pub(super) fn decide_alone(&mut self, ask: &AskId, decision: DecisionRecord) {
         if let DecidedBy::Rule { rule } = &decision.by {
+            self.note_where_it_leads(ask, rule);
             let (rule, ask, task) = (rule.clone(), ask.clone(), self.id.clone());
             self.log.push(Write::RuleUsed { rule, ask, task, at: decision.at });
         }

@@ -85,6 +85,7 @@ impl Runner {
             Update::TurnBegan { turn } => self.turn_began(turn, at),
             Update::ItemBegan { item, .. } => {
                 self.log.item_began(&item.id);
+                self.step_began(item);
                 self.notes.place(&item.id);
             }
             Update::Disconnected { .. } => self.log.broke_off(),
@@ -131,8 +132,10 @@ impl Runner {
         }
         if let Update::ItemBegan { item, .. } = &update {
             self.log.item_began(&item.id);
+            self.step_began(item);
         }
-        if let Update::ItemEnded { turn, item, .. } = &update {
+        if let Update::ItemEnded { turn, item, how } = &update {
+            self.step_ended(item, *how);
             self.asks_after_item(&item.id);
             self.log.ended(turn, &item.id);
         }
@@ -167,6 +170,7 @@ impl Runner {
         let (task, of) = (self.id.clone(), turn.clone());
         self.log.push(Write::Item { task, turn: of, number, item: Box::new(item.clone()), how });
         self.log.ended(turn, &item.id);
+        self.step_ended(item, how);
         self.asks_after_item(&item.id);
     }
 

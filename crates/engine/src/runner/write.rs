@@ -112,6 +112,7 @@ impl Runner {
     /// The task's row anew; written with whatever else is written.
     pub(super) fn note_task(&mut self) {
         let task = Box::new(self.machine.task().clone());
+        self.shared.writers.note(&task);
         self.log.push(Write::Task(task));
     }
 }

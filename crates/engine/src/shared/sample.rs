@@ -14,6 +14,7 @@ use super::{Live, Shared};
 use crate::hub::Hub;
 use crate::notify::NotifySettings;
 use crate::on_disk::OnDisk;
+use crate::places::Writers;
 use crate::pool::{Binaries, Pool, PoolSettings, PoolWaits, StoredSecrets};
 use crate::start::Allowed;
 
@@ -58,6 +59,7 @@ pub(crate) fn sample(store: Store, folder: &Path, notify: NotifySettings) -> Sha
         store,
         hub: Hub::new(),
         on_disk: OnDisk::new(folder.join("changes"), &[]),
+        writers: Writers::default(),
         rules: RwLock::new(Arc::new(RuleSet::new(Vec::new()))),
         live: RwLock::new(Arc::new(live)),
         dispatcher: mpsc::channel(1).0,

@@ -6,7 +6,7 @@ use super::rule::{Effect, Rule, Scope, place};
 use super::rule_set::{Context, NoRule, RuleSet, Verdict, why_none};
 use super::words::Words;
 use super::{HostPattern, RuleError};
-use crate::ask::{Ask, AskKind, CommandAsk, ElicitationWant, Permissions};
+use crate::ask::{Ask, AskKind, CommandAsk, ElicitationWant, Permissions, Sandboxing};
 use crate::command_line::CommandLine;
 use crate::decision::{Decision, Remember};
 use crate::id::{AskId, RuleId};
@@ -74,7 +74,22 @@ impl Rule {
             _ => None,
         };
         let made_at = context.now;
-        let rule = Self { id, effect, matcher, cwd, scope, expires_at, made_by, made_at, from_ask };
+        let sandboxing = match &ask.kind {
+            AskKind::Command(ask) if is_command => ask.sandboxing.min(Sandboxing::Outside),
+            _ => Self::usual_sandboxing(),
+        };
+        let rule = Self {
+            id,
+            effect,
+            matcher,
+            sandboxing,
+            cwd,
+            scope,
+            expires_at,
+            made_by,
+            made_at,
+            from_ask,
+        };
         // Nobody is told that something is remembered for good which would be asked again.
         let wanted = match effect {
             Effect::Allow => Verdict::Allowed { rule: rule.id.clone() },

@@ -3,7 +3,7 @@
 use super::matcher::Matcher;
 use super::rule::{Effect, Rule, Scope};
 use super::words::Words;
-use crate::ask::Permissions;
+use crate::ask::{Permissions, Sandboxing};
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
@@ -18,6 +18,12 @@ impl Rule {
             Effect::Deny => "refuses",
         };
         let what = self.matcher.describe(self.effect);
+        let sandbox = match (&self.matcher, self.effect) {
+            (Matcher::Command(_) | Matcher::CommandPrefix(_), Effect::Allow) => {
+                reached(self.sandboxing)
+            }
+            _ => "",
+        };
         let cwd = self
             .cwd
             .as_ref()
@@ -31,7 +37,7 @@ impl Rule {
             Some(end) => format!("for {}", duration(end.saturating_sub(self.made_at))),
             None => "until somebody removes the rule".to_owned(),
         };
-        format!("{verb} {what}{}, {scope}, {time}", cwd.unwrap_or_default())
+        format!("{verb} {what}{sandbox}{}, {scope}, {time}", cwd.unwrap_or_default())
     }
 }
 
@@ -68,6 +74,17 @@ impl Matcher {
                 format!("a wider sandbox: {}", rights(permissions))
             }
         }
+    }
+}
+
+/// Where a command may run that a rule allows.
+fn reached(sandboxing: Sandboxing) -> &'static str {
+    match sandboxing {
+        Sandboxing::Inside => ", in the sandbox",
+        Sandboxing::InsideFirst => {
+            ", in the sandbox (what the sandbox stops, Codex may run again outside without asking)"
+        }
+        Sandboxing::Outside | Sandboxing::Unknown => ", in or outside of the sandbox",
     }
 }
 

@@ -6,7 +6,7 @@ use super::fit::Fit;
 use super::folder::Folder;
 use super::matcher::Matcher;
 use super::rule_set::Context;
-use crate::ask::{Ask, AskKind};
+use crate::ask::{Ask, AskKind, Sandboxing};
 use crate::id::{AskId, RuleId, TaskId};
 
 /// Decides asks of one sort, in one place, for some time.
@@ -19,6 +19,8 @@ pub struct Rule {
     pub id: RuleId,
     pub effect: Effect,
     pub matcher: Matcher,
+    /// As far as a command may reach that it allows.
+    pub sandboxing: Sandboxing,
     /// Only what happens in this folder or below.
     pub cwd: Option<Folder>,
     pub scope: Scope,
@@ -73,7 +75,23 @@ impl Rule {
             Scope::Everywhere => Fit::Fits,
         };
         let cwd = self.cwd.as_ref().map_or(Fit::Fits, |folder| folder.holds(place));
-        scope.min(cwd).min(self.matcher.fit(&ask.kind, context.cwd))
+        let fit = scope.min(cwd).min(self.matcher.fit(&ask.kind, context.cwd));
+        if self.reaches(&ask.kind) { fit } else { fit.min(Fit::Unclear) }
+    }
+
+    /// Whether a command would run no further out of its sandbox than the rule says.
+    fn reaches(&self, kind: &AskKind) -> bool {
+        match (&self.matcher, kind) {
+            (Matcher::Command(_) | Matcher::CommandPrefix(_), AskKind::Command(ask)) => {
+                self.sandboxing.covers(ask.sandboxing)
+            }
+            _ => true,
+        }
+    }
+
+    /// How far a rule reaches that does not say so: no further than the rules did that people made of asks in a sandbox.
+    pub const fn usual_sandboxing() -> Sandboxing {
+        Sandboxing::InsideFirst
     }
 }
 
@@ -100,6 +118,9 @@ struct StoredRule {
     id: RuleId,
     effect: Effect,
     matcher: Matcher,
+    /// Rules of before 2026-11 do not have it.
+    #[serde(default = "Rule::usual_sandboxing")]
+    sandboxing: Sandboxing,
     cwd: Option<Folder>,
     scope: Scope,
     expires_at: Option<i64>,
@@ -111,19 +132,41 @@ struct StoredRule {
 impl From<Stored> for Rule {
     fn from(stored: Stored) -> Self {
         let Stored::One(rule) = stored;
-        let StoredRule { id, effect, matcher, cwd, scope, expires_at, made_by, made_at, from_ask } =
-            rule;
-        Self { id, effect, matcher, cwd, scope, expires_at, made_by, made_at, from_ask }
+        let StoredRule {
+            id,
+            effect,
+            matcher,
+            sandboxing,
+            cwd,
+            scope,
+            expires_at,
+            made_by,
+            made_at,
+            from_ask,
+        } = rule;
+        Self { id, effect, matcher, sandboxing, cwd, scope, expires_at, made_by, made_at, from_ask }
     }
 }
 
 impl From<Rule> for Stored {
     fn from(rule: Rule) -> Self {
-        let Rule { id, effect, matcher, cwd, scope, expires_at, made_by, made_at, from_ask } = rule;
+        let Rule {
+            id,
+            effect,
+            matcher,
+            sandboxing,
+            cwd,
+            scope,
+            expires_at,
+            made_by,
+            made_at,
+            from_ask,
+        } = rule;
         Self::One(StoredRule {
             id,
             effect,
             matcher,
+            sandboxing,
             cwd,
             scope,
             expires_at,

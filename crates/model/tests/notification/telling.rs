@@ -35,7 +35,11 @@ fn failure() -> Failure {
 }
 
 fn command(line: &str) -> Ask {
-    let command = CommandAsk { command: Some(line.to_owned()), ..CommandAsk::default() };
+    let command = CommandAsk {
+        command: Some(line.to_owned()),
+        sandboxing: ostler_model::ask::Sandboxing::Inside,
+        ..CommandAsk::default()
+    };
     Ask {
         thread: None,
         turn: None,

@@ -1,7 +1,8 @@
 //! The rule that comes of an answer for good.
 
 use ostler_model::ask::{
-    AskKind, CommandAsk, ElicitationAsk, ElicitationWant, Permissions, PermissionsAsk, UserInputAsk,
+    AskKind, CommandAsk, ElicitationAsk, ElicitationWant, Permissions, PermissionsAsk, Sandboxing,
+    UserInputAsk,
 };
 use ostler_model::command_line::WhyCompound;
 use ostler_model::decision::{GrantHolds, Remember};
@@ -54,6 +55,7 @@ fn all_that_was_said_is_in_the_rule() {
         id: "r1".into(),
         effect: Effect::Allow,
         matcher: exactly("touch zz"),
+        sandboxing: Sandboxing::InsideFirst,
         cwd: Some(folder(CWD)),
         scope,
         expires_at: Some(NOW + 2 * HOUR),

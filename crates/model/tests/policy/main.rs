@@ -7,5 +7,6 @@ mod commands;
 mod files;
 mod hosts_and_tools;
 mod rig;
+mod sandboxing;
 mod scopes;
 mod stored;

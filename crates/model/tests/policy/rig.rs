@@ -1,6 +1,8 @@
 //! Asks, rules and verdicts in few words.
 
-use ostler_model::ask::{CommandAsk, FileChangeAsk, FileChangeKind, FileDiff, NetworkTarget};
+use ostler_model::ask::{
+    CommandAsk, FileChangeAsk, FileChangeKind, FileDiff, NetworkTarget, Sandboxing,
+};
 use ostler_model::policy::{Context, Effect, Folder, HostPattern, Matcher, NoRule, Scope, Words};
 use ostler_model::{Ask, AskKind, Decision, Rule, RuleSet, TaskId, Verdict};
 
@@ -42,6 +44,7 @@ pub(crate) fn rule(id: &str, effect: Effect, matcher: Matcher) -> Rule {
         id: id.into(),
         effect,
         matcher,
+        sandboxing: Sandboxing::InsideFirst,
         cwd: None,
         scope: Scope::Everywhere,
         expires_at: None,
@@ -82,6 +85,7 @@ pub(crate) fn script(script: &str) -> CommandAsk {
     CommandAsk {
         command: Some(shlex::try_join(["/bin/bash", "-lc", script]).unwrap()),
         cwd: Some(CWD.to_owned()),
+        sandboxing: Sandboxing::InsideFirst,
         ..CommandAsk::default()
     }
 }

@@ -13,6 +13,7 @@ fn stored() -> Value {
         "id": "r1",
         "effect": "allow",
         "matcher": { "command_prefix": ["cargo", "test"] },
+        "sandboxing": "inside_first",
         "cwd": "/work/repo",
         "scope": { "task": "t1" },
         "expires_at": 7,
@@ -36,7 +37,11 @@ fn the_stored_form_is_for_good() {
         ..rule("r1", Effect::Allow, prefix("cargo test"))
     };
     assert_eq!(serde_json::to_value(&stored_rule).unwrap(), stored());
-    assert_eq!(read(&stored()), Ok(stored_rule));
+    assert_eq!(read(&stored()), Ok(stored_rule.clone()));
+    // Older rules do not say how far they reach.
+    let mut older = stored();
+    older.as_object_mut().unwrap().remove("sandboxing");
+    assert_eq!(read(&older), Ok(stored_rule));
     let matchers = [
         (exactly("ls"), json!({ "command": ["ls"] })),
         (host("*.Example.com"), json!({ "host": "*.example.com" })),
@@ -114,10 +119,10 @@ fn one_sentence_says_what_is_remembered() {
     assert_eq!(
         sentences,
         [
-            "allows the command `touch zz` with exactly these words, run in /work/repo or below, in task t1, for 2 hours",
-            "allows every command that begins with `cargo test`, run in /work/repo or below, in task t1, for 60 seconds",
+            "allows the command `touch zz` with exactly these words, in the sandbox (what the sandbox stops, Codex may run again outside without asking), run in /work/repo or below, in task t1, for 2 hours",
+            "allows every command that begins with `cargo test`, in the sandbox (what the sandbox stops, Codex may run again outside without asking), run in /work/repo or below, in task t1, for 60 seconds",
             "refuses every command that begins with `git push`, and whatever could run one, everywhere, until somebody removes the rule",
-            "allows the command `rm 'a b\\u{202e}\\n' ''` with exactly these words, everywhere, until somebody removes the rule",
+            "allows the command `rm 'a b\\u{202e}\\n' ''` with exactly these words, in the sandbox (what the sandbox stops, Codex may run again outside without asking), everywhere, until somebody removes the rule",
             "allows connections to *.example.com, in /work and below, for 7 days",
             "allows calls of the tool write of the MCP server tiny with any arguments, everywhere, until somebody removes the rule",
             "refuses changes of files in /secrets and below, everywhere, until somebody removes the rule",

@@ -141,7 +141,11 @@ fn told(target: &str) -> Notification {
 }
 
 fn asked(target: &str) -> Notification {
-    let command = CommandAsk { command: Some("rm -r stable".to_owned()), ..CommandAsk::default() };
+    let command = CommandAsk {
+        command: Some("rm -r stable".to_owned()),
+        sandboxing: ostler_model::ask::Sandboxing::Inside,
+        ..CommandAsk::default()
+    };
     let ask = Ask {
         thread: None,
         turn: None,

@@ -69,7 +69,8 @@ async fn of_each_kind_so_many_are_kept_and_all_are_counted() {
     store.commit(Batch(flood.collect())).await.unwrap();
     let filter = AuditFilter { kind: Some(AuditKind::HostRefused), ..AuditFilter::default() };
     let kept = store.audit(&filter, None, most + more).await.unwrap().entries;
-    assert_eq!((kept.len(), kept.last().unwrap().entry.who.as_str()), (most, "25"));
+    // A hundred go at once.
+    assert_eq!((kept.len(), kept.last().unwrap().entry.who.as_str()), (most - 75, "100"));
     // Nobody drives out what is of another kind.
     let filter = AuditFilter { kind: Some(AuditKind::LoggedIn), ..AuditFilter::default() };
     assert_eq!(store.audit(&filter, None, 9).await.unwrap().entries.len(), 1);
@@ -77,6 +78,27 @@ async fn of_each_kind_so_many_are_kept_and_all_are_counted() {
     let written =
         counts.iter().find(|(kind, _)| *kind == AuditKind::HostRefused).unwrap().1.written;
     assert_eq!(usize::try_from(written).unwrap(), most + more);
+    store.close().await;
+}
+
+/// Whoever is refused most loses the oldest of what they were refused, and nobody else anything.
+#[tokio::test]
+async fn a_flood_drives_out_nobody_else_s_refusals() {
+    let world = World::new();
+    let store = world.open();
+    let refused = |who: &str| {
+        let entry = AuditEntry::new(AuditKind::ScopeRefused, NOON, who, "tcp", "POST /v1/tokens");
+        Write::Audit(Box::new(entry.from_origin(who)))
+    };
+    store.commit(refused("token ci").into()).await.unwrap();
+    let most = usize::try_from(AuditKind::ScopeRefused.most_kept()).unwrap();
+    let flood = (0..most + 300).map(|_| refused("token flood"));
+    store.commit(Batch(flood.collect())).await.unwrap();
+    let filter = |who: &str| AuditFilter { who: Some(who.to_owned()), ..AuditFilter::default() };
+    let all = 2 * most;
+    let of = async |who| store.audit(&filter(who), None, all).await.unwrap().entries.len();
+    assert_eq!(of("token ci").await, 1);
+    assert!((most - 100..=most).contains(&of("token flood").await));
     store.close().await;
 }
 

@@ -16,6 +16,7 @@ import type {
   Outcome,
   Permissions,
   Rule,
+  Sandboxing,
   TaskState,
   Wish,
 } from '../api/types';
@@ -171,6 +172,20 @@ function edgeWords(edge: Edge): string {
 
 export function outcomeWord(outcome: Outcome): string {
   return typeof outcome === 'string' ? outcome : outcome.other;
+}
+
+/** Where a command runs if it is allowed. */
+export function sandboxWords(sandboxing: Sandboxing | undefined): string {
+  switch (sandboxing) {
+    case 'inside':
+      return 'in the sandbox';
+    case 'inside_first':
+      return 'in the sandbox; what the sandbox stops, Codex may run again outside without asking';
+    case 'outside':
+      return 'outside of the sandbox';
+    default:
+      return 'in or outside of the sandbox: Codex does not say';
+  }
 }
 
 export function askTitle(kind: AskKind): string {
@@ -343,7 +358,16 @@ export function isOfFile(rule: Rule): boolean {
 export function ruleWords(rule: Rule): string {
   const verb = rule.effect === 'allow' ? 'allows' : 'refuses';
   const cwd = rule.cwd === null ? '' : `, run in ${rule.cwd} or below`;
-  return `${verb} ${matcherWords(rule)}${cwd}, ${scopeWords(rule)}`;
+  return `${verb} ${matcherWords(rule)}${reachWords(rule)}${cwd}, ${scopeWords(rule)}`;
+}
+
+/** Where a command may run that a rule allows. */
+function reachWords(rule: Rule): string {
+  const isOfCommands = 'command' in rule.matcher || 'command_prefix' in rule.matcher;
+  if (rule.effect === 'deny' || !isOfCommands) return '';
+  if (rule.sandboxing === 'inside') return ', in the sandbox';
+  if (rule.sandboxing === 'inside_first') return ', in the sandbox (what the sandbox stops, Codex may run again outside without asking)';
+  return ', in or outside of the sandbox';
 }
 
 function matcherWords(rule: Rule): string {

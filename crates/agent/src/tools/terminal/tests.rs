@@ -104,6 +104,7 @@ async fn outside_of_the_sandbox_the_person_sees_command_place_and_reason() {
             command: Some("echo $SEEN $HOME.".into()),
             cwd: Some("/usr/bin".into()),
             extra: Some(everything),
+            sandboxing: ostler_model::ask::Sandboxing::Outside,
             ..CommandAsk::default()
         }),
         Some("outside of the sandbox: to see".into()),

@@ -10,6 +10,7 @@ use ostler_engine::{
     Allowed, Approver, Binaries, EngineSettings, Homes, OwnConfig, OwnServer, PoolSettings,
     PoolWaits, Retention, StoredSecrets, WorktreeSettings,
 };
+use ostler_model::ask::Sandboxing;
 use ostler_model::policy::{Effect, Folder, HostPattern, Matcher, Rule, RuleError, Scope, Words};
 use ostler_model::task::{
     Approval, Budget, CodexChoice, OnCrash, Sandbox, SandboxMode, TaskSettings, Unattended,
@@ -277,6 +278,10 @@ fn rule(name: &str, written: &config::PolicyRule) -> Result<Rule, String> {
         id: RuleId::new(name),
         effect,
         matcher,
+        sandboxing: match written.outside_sandbox {
+            true => Sandboxing::Outside,
+            false => Rule::usual_sandboxing(),
+        },
         cwd,
         scope,
         expires_at,

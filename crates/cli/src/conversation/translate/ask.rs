@@ -108,6 +108,9 @@ fn command_details(command: &CommandAsk, details: &mut Vec<DetailShown>) {
     if let Some(extra) = &command.extra {
         permissions(extra, details);
     }
+    if command.command.is_some() && command.network.is_none() {
+        details.push(DetailShown::new("runs", command.sandboxing.describe()));
+    }
 }
 
 /// One line for each thing that would be widened.

@@ -23,7 +23,11 @@ export interface CommandAsk {
   writes_to_running: boolean;
   network: { host: string; protocol: string | null } | null;
   extra: Permissions | null;
+  /** Where it runs if it is allowed; absent in what older daemons wrote down. */
+  sandboxing?: Sandboxing;
 }
+
+export type Sandboxing = 'inside' | 'inside_first' | 'outside' | 'unknown';
 
 export interface Question {
   id: Id;

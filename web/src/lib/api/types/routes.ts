@@ -1,7 +1,7 @@
 // What routes take and give.
 
 import type { Approval, Cause, Id, OnCrash, OnStall, SandboxMode, Task, TaskSettings, TaskState, Unattended, Worktree } from './task';
-import type { Permissions } from './ask';
+import type { Permissions, Sandboxing } from './ask';
 import type { Input } from './intent';
 
 export interface TaskList {
@@ -88,6 +88,7 @@ export interface Rule {
   id: Id;
   effect: 'allow' | 'deny';
   matcher: Matcher;
+  sandboxing: Sandboxing;
   cwd: string | null;
   scope: 'everywhere' | { task: Id } | { directory: string };
   expires_at: number | null;
