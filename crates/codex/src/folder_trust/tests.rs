@@ -112,6 +112,65 @@ fn a_folder_is_trusted_as_it_was_shown_and_no_other_with_it() {
 }
 
 #[test]
+fn every_program_that_the_settings_name_is_part_of_what_is_trusted() {
+    let world = World::new();
+    let root = world.path("repo");
+    fs::create_dir_all(root.join(".git")).unwrap();
+    let escaped = root.join("inn/to\\u006fls/escaped.sh").display().to_string();
+    world.write(
+        "repo/inn/.codex/config.toml",
+        &format!(
+            "notify = ['sh', '-c', 'cd scripts && ./said.sh']\ndeveloper_instructions = 'see docs'\n\
+             [mcp_servers.a]\ncommand = './run.sh'\ncwd = {:?}\n\
+             [mcp_servers.b]\ncommand = './with blank/run it.sh'\nargs = ['README']\n\
+             [mcp_servers.c]\ncommand = \"{escaped}\"\n\
+             [mcp_servers.d]\ncommand = 'sh'\nargs = ['-c', 'exec \"with blank/quoted it.sh\"']\n\
+             [mcp_servers.e]\ncommand = 'found'\nenv = {{ PATH = '/bin:./bin' }}\n\
+             [mcp_servers.f]\ncommand = '../shared/above.sh'\n\
+             [mcp_servers.g]\ncommand = './link.sh'\n",
+            root.join("inn/tools").display().to_string()
+        ),
+    );
+    world.write(
+        "repo/inn/.codex/hooks.json",
+        r#"{"hooks":{"Stop":[{"hooks":[{"command":"\u0068ook"}]}]}}"#,
+    );
+    let files = [
+        "inn/tools/run.sh",
+        "inn/with blank/run it.sh",
+        "inn/tools/escaped.sh",
+        "inn/with blank/quoted it.sh",
+        "inn/scripts/said.sh",
+        "inn/bin/found",
+        "inn/hook",
+        "shared/above.sh",
+    ];
+    for file in files {
+        world.write(&format!("repo/{file}"), "one");
+    }
+    world.write("outside.sh", "one");
+    world.write("repo/inn/docs/README", "one");
+    symlink(world.path("outside.sh"), root.join("inn/link.sh")).unwrap();
+    let unchanged = || {
+        world.answer("repo/inn", Answer::Trusted);
+        assert!(world.is_trusted("repo/inn"));
+    };
+    for file in files {
+        unchanged();
+        world.write(&format!("repo/{file}"), "another");
+        assert!(!world.is_trusted("repo/inn"), "{file} has changed");
+    }
+    unchanged();
+    world.write("other.sh", "another");
+    fs::remove_file(root.join("inn/link.sh")).unwrap();
+    symlink(world.path("other.sh"), root.join("inn/link.sh")).unwrap();
+    assert!(!world.is_trusted("repo/inn"), "a link leads elsewhere");
+    unchanged();
+    world.write("repo/inn/docs/README", "another");
+    assert!(world.is_trusted("repo/inn"), "a folder in prose is none of a program");
+}
+
+#[test]
 fn a_worktree_is_trusted_with_its_repository_if_both_know_it() {
     let world = World::new();
     world.write("main/.codex/config.toml", "notify = ['x']");
