@@ -22,6 +22,7 @@ use ostler_codex::wire_log::{WireLog, WireLogSettings};
 
 use crate::bench::Bench;
 use crate::commands::keeper::READY_DEADLINE;
+use crate::commands::serve::homes;
 use crate::conversation::{ResultShown, Screen, Shown};
 use crate::failure::{Exit, Failure};
 use crate::folder_trust;
@@ -135,7 +136,14 @@ async fn order(
         None => None,
     };
     let trust = Some(folder_trust::file(&bench.places));
-    let settings = settings::settings(arguments, remembered.as_ref(), trust)?;
+    let mut settings = settings::settings(arguments, remembered.as_ref(), trust)?;
+    let homes = homes(&bench.places, bench.config.config());
+    if let Some(why) =
+        settings.writable_folders().find_map(|folder| homes.refuses(Path::new(folder)))
+    {
+        return Err(Failure::new(Exit::Usage, why));
+    }
+    homes.narrow(&mut settings.sandbox);
     let present = rights::look(&bench.places.keepers(), &settings.approval_policy, screen)?;
     let input = input::read(arguments, bench.output).await?;
     if input.is_none() && arguments.resume.is_none() {

@@ -90,4 +90,15 @@ impl ThreadSettings {
     pub fn new(cwd: impl Into<String>) -> Self {
         Self { cwd: cwd.into(), ..Self::default() }
     }
+
+    /// The folders in which commands may write without asking.
+    pub fn writable_folders(&self) -> impl Iterator<Item = &str> {
+        let (cwd, roots) = match &self.sandbox {
+            SandboxPolicy::WorkspaceWrite { writable_roots, .. } => {
+                (Some(self.cwd.as_str()), writable_roots.as_slice())
+            }
+            _ => (None, [].as_slice()),
+        };
+        cwd.into_iter().chain(roots.iter().map(String::as_str))
+    }
 }

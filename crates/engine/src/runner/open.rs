@@ -17,7 +17,7 @@ use ostler_model::{AskKind, Event, Failure, FailureClass, GoalChange, Interrupte
 
 use ostler_store::StoreError;
 
-use super::missing::{check_folder, no_thread};
+use super::missing::{check_folder, check_writable, no_thread};
 use super::model_choice;
 use super::recall::recall;
 use super::{Runner, Stage, Work};
@@ -95,6 +95,7 @@ async fn open_somewhere(
     interrupted_by: Option<Interrupter>,
 ) -> Result<Opened, Failure> {
     check_folder(task)?;
+    check_writable(&shared.live().allowed.homes, task)?;
     let mut tries = 1;
     loop {
         let at_work = match task.turn.is_some() || !inputs.is_empty() {
@@ -131,7 +132,8 @@ async fn open_in(
     let ignored = folder_trust::ignored(cwd, trust.as_ref(), Some(seat.home()));
     let settings =
         translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
-    let settings = ThreadSettings { trust, ..settings };
+    let mut settings = ThreadSettings { trust, ..settings };
+    shared.live().allowed.homes.narrow(&mut settings.sandbox);
     let mut options = ThreadOptions {
         limits: translate::limits(&task.settings),
         patience: PATIENCE,
