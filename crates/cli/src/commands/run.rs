@@ -14,6 +14,7 @@ mod settings;
 use std::path::Path;
 use std::process::ExitCode;
 
+use ostler_codex::folder_trust::Trust;
 use ostler_codex::keeper::StartKeeper;
 use ostler_codex::keeper::environment::EnvironmentRule;
 use ostler_codex::peer::PeerSettings;
@@ -135,7 +136,7 @@ async fn order(
         Some(id) => memory.recall(id)?,
         None => None,
     };
-    let trust = Some(folder_trust::file(&bench.places));
+    let trust = Some(Trust::of(folder_trust::file(&bench.places)));
     let mut settings = settings::settings(arguments, remembered.as_ref(), trust)?;
     let homes = homes(&bench.places, bench.config.config());
     if let Some(why) =

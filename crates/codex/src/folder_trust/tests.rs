@@ -36,7 +36,7 @@ impl World {
     }
 
     fn level(&self, cwd: &Path, name: &Path) -> Option<String> {
-        let all = verdicts(cwd.to_str().unwrap(), Some(&self.file));
+        let all = verdicts(cwd.to_str().unwrap(), Some(&Trust::of(self.file.clone())));
         Some(all.get(name.to_str().unwrap())?["trust_level"].as_str().unwrap().to_owned())
     }
 
@@ -198,12 +198,14 @@ fn what_is_not_used_is_told_but_for_the_codex_home() {
     world.write("inn/stall/.codex/config.toml", "notify = ['x']");
     let told = |cwd: &str, home: Option<&str>| {
         let home = home.map(|home| world.path(home));
-        ignored(&world.path(cwd), Some(&world.file), home.as_deref())
+        let (cwd, trust) = (world.path(cwd), Trust::of(world.file.clone()));
+        Look { cwd: &cwd, trust: Some(&trust), codex_home: home.as_deref() }.ignored()
     };
     let one = |folder: &str, has_changed, is_declined| Ignored {
         folder: world.path(folder),
         has_changed,
         is_declined,
+        written_by_others: None,
     };
 
     let (inn, stall) = (one("inn", false, false), one("inn/stall", false, false));
@@ -216,6 +218,43 @@ fn what_is_not_used_is_told_but_for_the_codex_home() {
     assert_eq!(told("inn", None), []);
     world.write("inn/.codex/config.toml", "notify = ['y']");
     assert_eq!(told("inn", None), [one("inn", true, false)]);
+}
+
+#[test]
+fn what_others_may_change_before_codex_reads_it_is_not_trusted() {
+    let world = World::new();
+    world.write("repo/.git/HEAD", "");
+    world.write("repo/inn/.codex/config.toml", "notify = ['x']");
+    world.write("repo/stall/AGENTS.md", "Be kind.");
+    fs::create_dir(world.path("repo/bare")).unwrap();
+    world.answer("repo/inn", Answer::Trusted);
+    let look = |cwd: &str, others: &[&str]| {
+        let others = others.iter().map(|other| world.path(other)).collect();
+        let (cwd, trust) = (world.path(cwd), Trust { file: world.file.clone(), others });
+        let level =
+            verdicts(cwd.to_str().unwrap(), Some(&trust))[cwd.to_str().unwrap()]["trust_level"]
+                .clone();
+        let look = Look { cwd: &cwd, trust: Some(&trust), codex_home: None };
+        let told = look
+            .ignored()
+            .into_iter()
+            .map(|it| (it.folder, it.written_by_others))
+            .collect::<Vec<_>>();
+        (level == "trusted", told, look.trusted().contains_key(&cwd))
+    };
+    let told = |name: &str| vec![(world.path(name), Some(world.path("repo")))];
+
+    for others in
+        [&[][..], &["repo/inn", "repo/stall", "repo/bare"], &["repo/inn/deep", "elsewhere", "rep"]]
+    {
+        for cwd in ["repo/inn", "repo/stall", "repo/bare"] {
+            assert_eq!(look(cwd, others), (true, Vec::new(), true), "{cwd} {others:?}");
+        }
+    }
+    assert_eq!(look("repo/inn", &["elsewhere", "repo"]), (false, told("repo/inn"), false));
+    assert_eq!(look("repo/stall", &["repo"]), (false, told("repo/stall"), false));
+    assert_eq!(look("repo/bare", &["repo"]), (false, Vec::new(), false), "nothing is lost");
+    assert_eq!(look("repo", &["repo"]), (true, Vec::new(), true), "Codex keeps it read-only there");
 }
 
 #[test]

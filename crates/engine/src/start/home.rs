@@ -113,6 +113,15 @@ impl Homes {
         *exclude_tmpdir_env_var |= self.temporary.as_deref().is_some_and(holds);
     }
 
+    /// Everywhere that a thread with these settings may write without asking.
+    pub(crate) fn all_writable(&self, settings: &TaskSettings) -> Vec<PathBuf> {
+        let mut all = writable(settings);
+        if !all.is_empty() {
+            all.extend(self.temporary().map(real));
+        }
+        all
+    }
+
     fn temporary(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(Path::new(TEMPORARY)).chain(self.temporary.as_deref())
     }
