@@ -82,7 +82,7 @@ impl Workshop {
             trust: None,
             rules: Vec::new(),
             allowed: Allowed {
-                homes: Homes { usual: Some(stage.codex_home()), named: Vec::new() },
+                homes: Homes { usual: Some(stage.codex_home()), ..Homes::default() },
                 ..Allowed::default()
             },
             changes: stage.state().join("changes"),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ostler_codex::folder_trust::{
-    self, Answer, Brought, ContentsError, Ignored, Record, RecordError, TrustFile, brought, digest,
+    self, Answer, Brought, ContentsError, Ignored, Look, Record, RecordError, Trust, TrustFile,
+    brought, digest,
 };
 
 use crate::daemon::refuse_agents;
@@ -28,8 +29,9 @@ pub(crate) fn look(
     cwd: &Path,
     output: Output,
 ) -> Result<(), Failure> {
-    for ignored in folder_trust::ignored(cwd, Some(&file(places)), codex_home) {
-        let Ignored { folder, has_changed, is_declined } = ignored;
+    let trust = Trust::of(file(places));
+    for ignored in (Look { cwd, trust: Some(&trust), codex_home }).ignored() {
+        let Ignored { folder, has_changed, is_declined, .. } = ignored;
         // Before it is shown: what changes meanwhile is not what is decided about.
         let as_shown = digest(&folder);
         let lines = programs(&folder);

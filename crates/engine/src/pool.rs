@@ -252,6 +252,11 @@ impl Pool {
         }
     }
 
+    /// Where the threads of other tasks that are open may write. What they have started may run although their turns are over.
+    pub(crate) fn writable_by_others(&self, task: &TaskId) -> Vec<PathBuf> {
+        self.servers().iter().flat_map(|server| server.writable_by_others(task)).collect()
+    }
+
     /// The folder that holds one folder per keeper.
     pub(crate) fn keepers(&self) -> PathBuf {
         self.settings().keepers.clone()

@@ -143,7 +143,7 @@ pub(crate) fn check(
             problem("config", message);
         }
     }
-    for (what, message) in allowed.homes.problems(settings, others) {
+    for (what, message) in allowed.homes.problems(settings, wish.worktree, others) {
         problem(what, message);
     }
     if settings.sandbox.mode != SandboxMode::WorkspaceWrite

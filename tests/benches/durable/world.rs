@@ -75,7 +75,7 @@ impl World {
             trust: None,
             rules,
             allowed: Allowed {
-                homes: Homes { usual: Some(at("codex-home")), named: Vec::new() },
+                homes: Homes { usual: Some(at("codex-home")), ..Homes::default() },
                 ..Allowed::default()
             },
             changes: at("state/changes"),

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use ostler_codex::folder_trust::Trust;
 use ostler_codex::keeper::StartKeeper;
 use ostler_codex::keeper::environment::{EnvironmentRule, given_alone};
 use ostler_codex::peer::PeerSettings;
@@ -23,6 +24,7 @@ use ostler_codex::wire_log::{WireLog, WireLogSettings};
 
 use crate::bench::Bench;
 use crate::commands::keeper::READY_DEADLINE;
+use crate::commands::serve::homes;
 use crate::conversation::{ResultShown, Screen, Shown};
 use crate::failure::{Exit, Failure};
 use crate::folder_trust;
@@ -141,8 +143,15 @@ async fn order(
         Some(id) => memory.recall(id)?,
         None => None,
     };
-    let trust = Some(folder_trust::file(&bench.places));
-    let settings = settings::settings(arguments, remembered.as_ref(), trust)?;
+    let trust = Some(Trust::of(folder_trust::file(&bench.places)));
+    let mut settings = settings::settings(arguments, remembered.as_ref(), trust)?;
+    let homes = homes(&bench.places, bench.config.config());
+    if let Some(why) =
+        settings.writable_folders().find_map(|folder| homes.refuses(Path::new(folder)))
+    {
+        return Err(Failure::new(Exit::Usage, why));
+    }
+    homes.narrow(&mut settings.sandbox);
     let present = rights::look(&bench.places.keepers(), &settings.approval_policy, screen)?;
     let input = input::read(arguments, bench.output).await?;
     if input.is_none() && arguments.resume.is_none() {

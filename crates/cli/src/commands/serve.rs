@@ -6,7 +6,7 @@ mod notify_settings;
 mod signals;
 mod tasks;
 
-pub(crate) use engine_settings::{own_server, task_defaults};
+pub(crate) use engine_settings::{homes, own_server, task_defaults};
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

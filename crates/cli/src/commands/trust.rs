@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ostler_codex::folder_trust::{Answer, Brought, Record, brought, digest, ignored};
+use ostler_codex::folder_trust::{Answer, Brought, Look, Record, brought, digest};
 use serde_json::json;
 
 use crate::daemon::refuse_agents;
@@ -53,7 +53,7 @@ fn trust(places: &Places, folder: &Path, yes: bool, output: Output) -> Result<()
     let looked = digest(&folder).and_then(|digest| Ok((digest, brought(&folder)?)));
     let (shown, all) = looked.map_err(|error| {
         let failure = Failure::from(error);
-        match ignored(&folder, None, None).first() {
+        match (Look { cwd: &folder, trust: None, codex_home: None }).ignored().first() {
             Some(above) => failure.hint(format!("{} has one", above.folder.display())),
             None => failure,
         }

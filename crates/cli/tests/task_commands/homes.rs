@@ -117,3 +117,76 @@ fn no_home_is_where_a_task_may_write() {
     let taken = start(&["--codex-home", &wide]);
     assert_eq!(taken.exit, 0, "{} {}", taken.out, taken.errors);
 }
+
+/// In a Codex home and in our folders stands what runs outside of the sandbox, and what is trusted.
+#[rstest]
+fn no_task_writes_in_the_usual_home_or_in_folders_of_ours(
+    #[values("0.142.5", "0.166.0")] version: &str,
+    #[values("settings", "environment")] named_by: &str,
+) {
+    let world = world(version, "other");
+    if named_by == "environment" {
+        let file = world.path("o/config/config.toml");
+        let config = fs::read_to_string(&file).unwrap();
+        let lines: Vec<&str> = config.lines().filter(|line| !line.starts_with("home =")).collect();
+        fs::write(&file, lines.join("\n")).unwrap();
+    }
+    let home = world.path("home");
+    let run = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        let ran = command.env("CODEX_HOME", &home).output().unwrap();
+        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+    };
+    assert_eq!(run(&["daemon", "start"]).0, Some(0));
+    fs::create_dir_all(world.path("home/rules")).unwrap();
+    fs::create_dir_all(world.path("o/state/worktrees/t")).unwrap();
+    let refused = "in which no task may write";
+    for folder in
+        ["home", "home/rules", "o", "o/config", "o/state", "o/state/worktrees", "o/run", ""]
+    {
+        let cwd = world.path(folder).canonicalize().unwrap().display().to_string();
+        for command in [
+            &["start", "x", "--wait", "--sandbox", "workspace-write", "--cd", &cwd][..],
+            &["start", "x", "--wait", "--sandbox", "workspace-write", "--add-dir", &cwd],
+            &["run", "x", "--sandbox", "workspace-write", "--cd", &cwd],
+        ] {
+            let (exit, errors) = run(command);
+            assert_eq!(exit, Some(2), "{command:?}: {errors}");
+            assert!(errors.contains(refused) && errors.contains(&cwd), "{command:?}: {errors}");
+        }
+        let asked = json!({ "prompt": PROMPT, "cwd": cwd, "sandbox": "workspace-write", "approval": "untrusted" });
+        let said = over_http(&world, &asked);
+        assert!(said.starts_with("HTTP/1.1 4") && said.contains(refused), "{cwd}: {said}");
+        let said = over_mcp(
+            &world,
+            &json!({ "prompt": PROMPT, "cwd": cwd, "sandbox": "workspace-write" }),
+        );
+        assert!(said.contains(refused), "{cwd}: {said}");
+    }
+    assert_eq!(world.json(&["ls", "--all"])["tasks"], json!([]));
+    for (folder, sandbox) in
+        [("", "read-only"), ("inn", "workspace-write"), ("o/state/worktrees/t", "workspace-write")]
+    {
+        let cwd = world.path(folder).display().to_string();
+        let (exit, errors) = run(&["start", "x", "--wait", "--sandbox", sandbox, "--cd", &cwd]);
+        assert_eq!(exit, Some(0), "{folder}: {errors}");
+    }
+}
+
+/// What is checked when a task is started can be another folder when its next turn begins.
+#[test]
+fn a_link_that_leads_into_a_home_later_ends_the_task() {
+    let world = world("0.166.0", "other");
+    fs::create_dir(world.path("inn/stall")).unwrap();
+    let cwd = world.path("inn/stall").display().to_string();
+    let started =
+        world.run(&["start", "x", "--wait", "--sandbox", "workspace-write", "--cd", &cwd]);
+    assert_eq!(started.exit, 0, "{} {}", started.out, started.errors);
+    let task = started.out.lines().next().unwrap().to_owned();
+    fs::remove_dir(world.path("inn/stall")).unwrap();
+    std::os::unix::fs::symlink(world.path("home"), world.path("inn/stall")).unwrap();
+    let sent = world.run(&["send", &task, "more", "--wait"]);
+    assert_ne!(sent.exit, 0, "{} {}", sent.out, sent.errors);
+    let log = format!("{:?}", world.log(&task));
+    assert!(log.contains("in which no task may write"), "{log}");
+}

@@ -273,3 +273,49 @@ fn a_folder_that_brings_nothing_along_keeps_its_instructions(
     assert!(told.iter().any(|body| body.contains("Hay is in the loft.")), "{told:?}");
     assert_eq!(fs::read(world.path("home/config.toml")).unwrap(), before);
 }
+
+/// Between our look at a folder and Codex's, a command of the other task could put a program there.
+#[rstest]
+fn nothing_is_trusted_where_another_task_may_put_programs_meanwhile(
+    #[values("0.142.5", "0.166.0")] version: &str,
+) {
+    let asks = vec![crate::command(crate::LEAVES_A_LINE), text("Done.")];
+    let talk = ostler_scripted_model::Conversation { prompt: PROMPT.to_owned(), answers: asks };
+    let world = World::with(version, vec![talk], ALLOWED);
+    let stall = world.path("inn/stall");
+    fs::create_dir_all(&stall).unwrap();
+    plant(&stall, &world.path("ran"));
+    let bare = world.path("inn/bare");
+    fs::create_dir(&bare).unwrap();
+    fs::write(bare.join("AGENTS.md"), "Hay is in the loft.\n").unwrap();
+    let start = |folder: &str| {
+        let started = world.run(&["start", "x", "--wait", "--cd", folder]);
+        well(&started);
+        format!("{:?}", world.log(started.out.lines().next().unwrap()))
+    };
+    well(&world.run(&["trust", "--yes", "stall"]));
+    let notice = "another task may write in";
+    assert!(!start("stall").contains(notice));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !ran(&world).contains(&"mcp".to_owned()) {
+        assert!(Instant::now() < deadline, "what is trusted is not started");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    end_app_servers(&world);
+    fs::remove_file(world.path("ran")).unwrap();
+
+    let (task, ask) = world.start_asking();
+    for folder in ["stall", "bare"] {
+        let log = start(folder);
+        assert!(log.contains(notice), "{folder}: {log}");
+    }
+    assert_eq!(ran(&world), [""; 0]);
+    well(&world.run(&["answer", &ask, "once"]));
+    well(&world.run(&["wait", &task]));
+    assert!(start("stall").contains(notice), "what its commands have started may run on");
+    assert_eq!(ran(&world), [""; 0]);
+    assert!(
+        !start(".").contains(notice),
+        "Codex keeps it read-only in the other task's own folder"
+    );
+}

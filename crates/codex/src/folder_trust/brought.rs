@@ -7,10 +7,25 @@ use serde_json::Value;
 
 use super::PROJECT_FOLDER;
 use super::contents::{ContentsError, contents};
+use crate::secrets::hide;
+use crate::secrets::names::{Secrecy, secrecy_of};
+use crate::secrets::shapes::{Care, Reading, look};
 use crate::thread::settings::names_program;
 
-/// Settings whose values may be secrets; their names are enough.
-const MAY_BE_SECRET: [&str; 4] = ["env", "http_headers", "bearer_token", "headers"];
+/// Variables by which a program that is started loads others, or which the program is: their values are always shown.
+const LOADERS: [&str; 10] = [
+    "BASH_ENV",
+    "ENV",
+    "NODE_OPTIONS",
+    "PATH",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "RUBYLIB",
+    "RUBYOPT",
+];
+const LOADERS_BEGIN: [&str; 3] = ["DYLD_", "GIT_", "LD_"];
 
 /// One thing that comes with a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +62,7 @@ fn of_file((file, bytes): (&PathBuf, &Vec<u8>)) -> Vec<Brought> {
             match serde_json::from_str::<Value>(&text) {
                 Ok(value) => leaves(&value)
                     .into_iter()
-                    .map(|(key, value)| one(true, line(&key, &value)))
+                    .map(|(key, value)| one(true, line(&key, value)))
                     .collect(),
                 Err(error) => vec![one(true, format!("no JSON that can be read: {error}"))],
             }
@@ -65,23 +80,76 @@ fn of_file((file, bytes): (&PathBuf, &Vec<u8>)) -> Vec<Brought> {
 /// The settings that name programs, and the names of the others.
 fn settings(value: &Value) -> Vec<(bool, String)> {
     let (programs, others): (Vec<_>, Vec<_>) =
-        leaves(value).into_iter().partition(|(key, _)| names_program(key));
-    let programs = programs.into_iter().map(|(key, value)| (true, line(&key, &value)));
-    programs.chain(others.into_iter().map(|(key, value)| (false, line(&key, &value)))).collect()
+        leaves(value).into_iter().partition(|(key, _)| names_program(&dotted(key)));
+    let programs = programs.into_iter().map(|(key, value)| (true, line(&key, value)));
+    programs.chain(others.into_iter().map(|(key, value)| (false, line(&key, value)))).collect()
 }
 
-fn line(key: &str, value: &Value) -> String {
-    match key.split('.').any(|part| MAY_BE_SECRET.contains(&part)) {
-        true => format!("{key} = (not shown)"),
-        false => format!("{key} = {value}"),
+fn line(key: &[String], value: &Value) -> String {
+    let value = match place(key) {
+        Place::Open => value.to_string(),
+        Place::MayBeSecret if may_be_hidden(key, value) => "(not shown)".to_owned(),
+        Place::MayBeSecret => {
+            let text = value.to_string();
+            let spans = look(&text, Reading::Whole, Care::Words).spans;
+            hide(&text, &spans).unwrap_or(text)
+        }
+    };
+    format!("{} = {value}", dotted(key))
+}
+
+enum Place {
+    Open,
+    /// Where people write secrets; whatever else is written there is shown.
+    MayBeSecret,
+}
+
+/// By where it stands, and not by names that the folder itself chooses, such as those of servers.
+fn place(key: &[String]) -> Place {
+    let key: Vec<&str> = key.iter().map(String::as_str).collect();
+    match key.as_slice() {
+        ["mcp_servers", _, "env", name, ..] if is_loader(name) => Place::Open,
+        ["mcp_servers", _, "env" | "http_headers" | "bearer_token", ..]
+        | ["model_providers", _, "http_headers" | "experimental_bearer_token", ..]
+        | ["otel", _, _, "headers", ..] => Place::MayBeSecret,
+        _ => Place::Open,
     }
 }
 
-/// Every value with its dotted key; lists of plain values stay together.
-fn leaves(value: &Value) -> BTreeMap<String, Value> {
-    fn gather(at: &str, value: &Value, found: &mut BTreeMap<String, Value>) {
-        let below =
-            |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
+fn is_loader(name: &str) -> bool {
+    LOADERS.contains(&name) || LOADERS_BEGIN.iter().any(|begin| name.starts_with(begin))
+}
+
+/// Whether it is named as a secret, and is none of the values that a shell would take for a program or its file.
+fn may_be_hidden(key: &[String], value: &Value) -> bool {
+    let name = key.last().map(String::as_str).unwrap_or_default();
+    let is_variable = key.get(2).is_some_and(|place| place == "env");
+    let is_plain = |value: &str| {
+        let is_path = value.starts_with(['/', '.', '~']);
+        !is_path
+            && !value.contains(|it: char| it.is_whitespace() || "$;|&<>(){}`'\"\\".contains(it))
+    };
+    match value {
+        Value::String(value) => {
+            secrecy_of(name) != Secrecy::Open && (!is_variable || is_plain(value))
+        }
+        _ => false,
+    }
+}
+
+/// As it is written in TOML; a name that holds other characters is told from two names.
+fn dotted(key: &[String]) -> String {
+    let is_bare = |part: &String| {
+        !part.is_empty() && part.chars().all(|it| it.is_ascii_alphanumeric() || "-_".contains(it))
+    };
+    let part = |part: &String| if is_bare(part) { part.clone() } else { format!("{part:?}") };
+    key.iter().map(part).collect::<Vec<_>>().join(".")
+}
+
+/// Every value with the names on the way to it; lists of plain values stay together.
+fn leaves(value: &Value) -> BTreeMap<Vec<String>, &Value> {
+    fn gather<'a>(at: &[String], value: &'a Value, found: &mut BTreeMap<Vec<String>, &'a Value>) {
+        let below = |name: &str| [at, &[name.to_owned()]].concat();
         match value {
             Value::Object(map) => {
                 for (name, value) in map {
@@ -93,10 +161,10 @@ fn leaves(value: &Value) -> BTreeMap<String, Value> {
                     gather(&below(&place.to_string()), value, found);
                 }
             }
-            other => drop(found.insert(at.to_owned(), other.clone())),
+            other => drop(found.insert(at.to_vec(), other)),
         }
     }
     let mut found = BTreeMap::new();
-    gather("", value, &mut found);
+    gather(&[], value, &mut found);
     found
 }

@@ -1,14 +1,17 @@
 //! What is trusted is a folder with these very settings: whoever may write in it, as an agent does, could change them later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::PROJECT_FOLDER;
+use super::names::without_dots;
+use crate::thread::settings::names_program;
 
 /// More than any project has; what is larger cannot be shown to a person either.
 const MOST_FILES: usize = 2000;
@@ -16,8 +19,14 @@ const MOST_BYTES: u64 = 16 * 1024 * 1024;
 const DEEPEST: usize = 12;
 const MOST_ENTRIES: usize = 20_000;
 
-/// Files that name programs are looked through for files of the folder that they name.
-const NAMES_PROGRAMS: [&str; 2] = ["toml", "json"];
+/// Paths that are looked for because a file may name them.
+const MOST_LOOKUPS: usize = 200_000;
+
+/// In bytes. What is longer is no path.
+const LONGEST_PATH: usize = 4096;
+
+const QUOTES: [char; 3] = ['"', '\'', '`'];
+const BETWEEN_WORDS: &str = "\"'`,=[]{}()<>|&;";
 
 #[derive(Debug, Error)]
 pub enum ContentsError {
@@ -31,7 +40,7 @@ pub enum ContentsError {
     Unreadable { path: PathBuf, source: io::Error },
 }
 
-/// Of every file in the folder's own settings, and of every file of the folder that they name.
+/// Of every file in the folder's own settings, and of every file of its project that they name.
 pub fn digest(folder: &Path) -> Result<String, ContentsError> {
     let mut hash = Sha256::new();
     for (name, bytes) in contents(folder)? {
@@ -59,7 +68,10 @@ pub(super) fn contents(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Cont
     if gathered.files.is_empty() && !path.is_symlink() {
         return Err(nothing());
     }
-    let named: Vec<PathBuf> = gathered.files.iter().flat_map(|it| named_by(folder, it)).collect();
+    let mut named = BTreeSet::new();
+    for file in &gathered.files {
+        named.extend(named_by(folder, file)?);
+    }
     for name in named {
         if !gathered.files.contains_key(&name) {
             gathered.file(&name)?;
@@ -117,21 +129,101 @@ impl Gathered<'_> {
     }
 }
 
-/// Files below the folder that stand in this one as a word: `command = "tools/server.sh"`.
-fn named_by(folder: &Path, (name, bytes): (&PathBuf, &Vec<u8>)) -> Vec<PathBuf> {
-    let extension = name.extension().and_then(|extension| extension.to_str());
-    if !extension.is_some_and(|extension| NAMES_PROGRAMS.contains(&extension)) {
-        return Vec::new();
-    }
+/// Files of the project that this one names: `command = "tools/server.sh"`. A path counts from the folder and from every folder that
+/// the settings of its programs name, such as `cwd`; it can be a whole value, or a word in one.
+fn named_by(
+    folder: &Path,
+    (name, bytes): (&PathBuf, &Vec<u8>),
+) -> Result<BTreeSet<PathBuf>, ContentsError> {
     let text = String::from_utf8_lossy(bytes);
-    let words = text.split(|it: char| it.is_whitespace() || "\"'`,=[]{}()<>|&;".contains(it));
-    let mut found = Vec::new();
-    for word in words.filter(|word| !word.is_empty() && word.len() <= 512) {
-        let Ok(path) = folder.join(word).canonicalize() else { continue };
-        let below = path.strip_prefix(folder).ok().filter(|_| path.is_file());
-        found.extend(below.map(Path::to_owned));
+    let value = match name.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => toml::from_str(&text).unwrap_or_default(),
+        Some("json") => serde_json::from_str(&text).unwrap_or_default(),
+        _ => return Ok(BTreeSet::new()),
+    };
+    let project = Project::of(folder);
+    let mut words = Words::default();
+    words.add(&text);
+    words.add_value(&value, false);
+    let named = |word: &&str| {
+        let path = folder.join(word).canonicalize().ok()?;
+        (path.is_dir() && path.starts_with(project.root)).then_some(path)
+    };
+    let mut bases: BTreeSet<PathBuf> =
+        words.of_programs.iter().copied().filter_map(|it| named(&it)).collect();
+    bases.insert(folder.to_owned());
+    if words.all.len().saturating_mul(bases.len()) > MOST_LOOKUPS {
+        return Err(ContentsError::TooLarge { folder: folder.to_owned() });
     }
-    found.sort();
-    found.dedup();
-    found
+    let pairs = bases.iter().flat_map(|base| words.all.iter().map(|word| base.join(word)));
+    Ok(pairs.filter_map(|path| project.name(&path)).collect())
+}
+
+/// What may be paths in a text.
+#[derive(Default)]
+struct Words<'a> {
+    all: BTreeSet<&'a str>,
+    /// Of settings that name programs.
+    of_programs: BTreeSet<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    fn add(&mut self, text: &'a str) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::from([text]);
+        found.extend(text.split(QUOTES));
+        found.extend(text.split(|it: char| it.is_whitespace() || BETWEEN_WORDS.contains(it)));
+        found.extend(
+            text.split(|it: char| it.is_whitespace() || it == ':' || BETWEEN_WORDS.contains(it)),
+        );
+        found.retain(|word| !word.is_empty() && word.len() <= LONGEST_PATH);
+        self.all.extend(&found);
+        found
+    }
+
+    fn add_value(&mut self, value: &'a Value, is_of_program: bool) {
+        match value {
+            Value::String(text) => {
+                let words = self.add(text);
+                if is_of_program {
+                    self.of_programs.extend(words);
+                }
+            }
+            Value::Array(list) => list.iter().for_each(|it| self.add_value(it, is_of_program)),
+            Value::Object(map) => {
+                for (name, value) in map {
+                    let is_it = is_of_program || name == "cwd" || names_program(name);
+                    self.add_value(value, is_it);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A folder and the repository that it is in.
+struct Project<'a> {
+    folder: &'a Path,
+    root: &'a Path,
+}
+
+impl<'a> Project<'a> {
+    fn of(folder: &'a Path) -> Self {
+        let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+        Self { folder, root: folder.ancestors().find(has_git).unwrap_or(folder) }
+    }
+
+    /// The name that a file of the project has in this folder; `None` for anything else.
+    fn name(&self, path: &Path) -> Option<PathBuf> {
+        let real = path.canonicalize().ok().filter(|real| real.is_file())?;
+        // A link in the project is the project's, wherever it leads.
+        self.below(&real).or_else(|| self.below(&without_dots(path)))
+    }
+
+    fn below(&self, path: &Path) -> Option<PathBuf> {
+        let within = self.folder.ancestors().take_while(|above| above.starts_with(self.root));
+        within.enumerate().find_map(|(up, above)| {
+            let rest = path.strip_prefix(above).ok()?;
+            Some(std::iter::repeat_n("..", up).collect::<PathBuf>().join(rest))
+        })
+    }
 }

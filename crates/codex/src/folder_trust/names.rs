@@ -79,7 +79,7 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// As Codex takes a path whose parts it does not look at.
-fn without_dots(path: &Path) -> PathBuf {
+pub(super) fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

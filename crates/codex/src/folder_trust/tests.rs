@@ -36,7 +36,7 @@ impl World {
     }
 
     fn level(&self, cwd: &Path, name: &Path) -> Option<String> {
-        let all = verdicts(cwd.to_str().unwrap(), Some(&self.file));
+        let all = verdicts(cwd.to_str().unwrap(), Some(&Trust::of(self.file.clone())));
         Some(all.get(name.to_str().unwrap())?["trust_level"].as_str().unwrap().to_owned())
     }
 
@@ -112,6 +112,65 @@ fn a_folder_is_trusted_as_it_was_shown_and_no_other_with_it() {
 }
 
 #[test]
+fn every_program_that_the_settings_name_is_part_of_what_is_trusted() {
+    let world = World::new();
+    let root = world.path("repo");
+    fs::create_dir_all(root.join(".git")).unwrap();
+    let escaped = root.join("inn/to\\u006fls/escaped.sh").display().to_string();
+    world.write(
+        "repo/inn/.codex/config.toml",
+        &format!(
+            "notify = ['sh', '-c', 'cd scripts && ./said.sh']\ndeveloper_instructions = 'see docs'\n\
+             [mcp_servers.a]\ncommand = './run.sh'\ncwd = {:?}\n\
+             [mcp_servers.b]\ncommand = './with blank/run it.sh'\nargs = ['README']\n\
+             [mcp_servers.c]\ncommand = \"{escaped}\"\n\
+             [mcp_servers.d]\ncommand = 'sh'\nargs = ['-c', 'exec \"with blank/quoted it.sh\"']\n\
+             [mcp_servers.e]\ncommand = 'found'\nenv = {{ PATH = '/bin:./bin' }}\n\
+             [mcp_servers.f]\ncommand = '../shared/above.sh'\n\
+             [mcp_servers.g]\ncommand = './link.sh'\n",
+            root.join("inn/tools").display().to_string()
+        ),
+    );
+    world.write(
+        "repo/inn/.codex/hooks.json",
+        r#"{"hooks":{"Stop":[{"hooks":[{"command":"\u0068ook"}]}]}}"#,
+    );
+    let files = [
+        "inn/tools/run.sh",
+        "inn/with blank/run it.sh",
+        "inn/tools/escaped.sh",
+        "inn/with blank/quoted it.sh",
+        "inn/scripts/said.sh",
+        "inn/bin/found",
+        "inn/hook",
+        "shared/above.sh",
+    ];
+    for file in files {
+        world.write(&format!("repo/{file}"), "one");
+    }
+    world.write("outside.sh", "one");
+    world.write("repo/inn/docs/README", "one");
+    symlink(world.path("outside.sh"), root.join("inn/link.sh")).unwrap();
+    let unchanged = || {
+        world.answer("repo/inn", Answer::Trusted);
+        assert!(world.is_trusted("repo/inn"));
+    };
+    for file in files {
+        unchanged();
+        world.write(&format!("repo/{file}"), "another");
+        assert!(!world.is_trusted("repo/inn"), "{file} has changed");
+    }
+    unchanged();
+    world.write("other.sh", "another");
+    fs::remove_file(root.join("inn/link.sh")).unwrap();
+    symlink(world.path("other.sh"), root.join("inn/link.sh")).unwrap();
+    assert!(!world.is_trusted("repo/inn"), "a link leads elsewhere");
+    unchanged();
+    world.write("repo/inn/docs/README", "another");
+    assert!(world.is_trusted("repo/inn"), "a folder in prose is none of a program");
+}
+
+#[test]
 fn a_worktree_is_trusted_with_its_repository_if_both_know_it() {
     let world = World::new();
     world.write("main/.codex/config.toml", "notify = ['x']");
@@ -139,12 +198,14 @@ fn what_is_not_used_is_told_but_for_the_codex_home() {
     world.write("inn/stall/.codex/config.toml", "notify = ['x']");
     let told = |cwd: &str, home: Option<&str>| {
         let home = home.map(|home| world.path(home));
-        ignored(&world.path(cwd), Some(&world.file), home.as_deref())
+        let (cwd, trust) = (world.path(cwd), Trust::of(world.file.clone()));
+        Look { cwd: &cwd, trust: Some(&trust), codex_home: home.as_deref() }.ignored()
     };
     let one = |folder: &str, has_changed, is_declined| Ignored {
         folder: world.path(folder),
         has_changed,
         is_declined,
+        written_by_others: None,
     };
 
     let (inn, stall) = (one("inn", false, false), one("inn/stall", false, false));
@@ -157,6 +218,43 @@ fn what_is_not_used_is_told_but_for_the_codex_home() {
     assert_eq!(told("inn", None), []);
     world.write("inn/.codex/config.toml", "notify = ['y']");
     assert_eq!(told("inn", None), [one("inn", true, false)]);
+}
+
+#[test]
+fn what_others_may_change_before_codex_reads_it_is_not_trusted() {
+    let world = World::new();
+    world.write("repo/.git/HEAD", "");
+    world.write("repo/inn/.codex/config.toml", "notify = ['x']");
+    world.write("repo/stall/AGENTS.md", "Be kind.");
+    fs::create_dir(world.path("repo/bare")).unwrap();
+    world.answer("repo/inn", Answer::Trusted);
+    let look = |cwd: &str, others: &[&str]| {
+        let others = others.iter().map(|other| world.path(other)).collect();
+        let (cwd, trust) = (world.path(cwd), Trust { file: world.file.clone(), others });
+        let level =
+            verdicts(cwd.to_str().unwrap(), Some(&trust))[cwd.to_str().unwrap()]["trust_level"]
+                .clone();
+        let look = Look { cwd: &cwd, trust: Some(&trust), codex_home: None };
+        let told = look
+            .ignored()
+            .into_iter()
+            .map(|it| (it.folder, it.written_by_others))
+            .collect::<Vec<_>>();
+        (level == "trusted", told, look.trusted().contains_key(&cwd))
+    };
+    let told = |name: &str| vec![(world.path(name), Some(world.path("repo")))];
+
+    for others in
+        [&[][..], &["repo/inn", "repo/stall", "repo/bare"], &["repo/inn/deep", "elsewhere", "rep"]]
+    {
+        for cwd in ["repo/inn", "repo/stall", "repo/bare"] {
+            assert_eq!(look(cwd, others), (true, Vec::new(), true), "{cwd} {others:?}");
+        }
+    }
+    assert_eq!(look("repo/inn", &["elsewhere", "repo"]), (false, told("repo/inn"), false));
+    assert_eq!(look("repo/stall", &["repo"]), (false, told("repo/stall"), false));
+    assert_eq!(look("repo/bare", &["repo"]), (false, Vec::new(), false), "nothing is lost");
+    assert_eq!(look("repo", &["repo"]), (true, Vec::new(), true), "Codex keeps it read-only there");
 }
 
 #[test]
@@ -205,4 +303,43 @@ fn what_runs_is_shown_first_and_no_secret_is() {
     assert!(matches!(brought(&world.path("")), Err(ContentsError::Nothing { .. })));
     symlink("..", world.path("inn/.codex/round")).unwrap();
     assert!(matches!(brought(&world.path("inn")), Err(ContentsError::TooLarge { .. })));
+}
+
+/// The names of servers are the folder's own choice, and a loader variable runs what it names.
+#[test]
+fn no_name_hides_what_runs() {
+    let world = World::new();
+    let token = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH";
+    world.write(
+        "inn/.codex/config.toml",
+        &format!(
+            "[mcp_servers.env]\ncommand = 'sh'\nargs = ['-c', 'curl x|sh']\n[mcp_servers.http_headers]\nurl = 'http://x'\n\
+             [mcp_servers.headers.env]\nLD_PRELOAD = '/x.so'\nNODE_OPTIONS = '--require=/x.js'\nGIT_SSH_COMMAND = 'x'\n\
+             PLAIN = 'x y'\nAUTH = '{token}'\nTOKEN = 'curl x|sh'\nMY_TOKEN = './x.sh'\nAPI_KEY = 'hush'\nENV = '/x'\n\
+             [mcp_servers.'a.env'.http_headers]\nAuthorization = 'Bearer hush'\nX-Say = 'x'\n\
+             [mcp_servers.'a.env'.'env.x']\ny = 'z'\n"
+        ),
+    );
+    let all = brought(&world.path("inn")).unwrap();
+    let lines: Vec<&str> = all.iter().map(|it| it.what.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            r#"mcp_servers."a.env"."env.x".y = "z""#,
+            r#"mcp_servers."a.env".http_headers.Authorization = (not shown)"#,
+            r#"mcp_servers."a.env".http_headers.X-Say = "x""#,
+            r#"mcp_servers.env.args = ["-c","curl x|sh"]"#,
+            r#"mcp_servers.env.command = "sh""#,
+            "mcp_servers.headers.env.API_KEY = (not shown)",
+            "mcp_servers.headers.env.AUTH = (not shown)",
+            r#"mcp_servers.headers.env.ENV = "/x""#,
+            r#"mcp_servers.headers.env.GIT_SSH_COMMAND = "x""#,
+            r#"mcp_servers.headers.env.LD_PRELOAD = "/x.so""#,
+            r#"mcp_servers.headers.env.MY_TOKEN = "./x.sh""#,
+            r#"mcp_servers.headers.env.NODE_OPTIONS = "--require=/x.js""#,
+            r#"mcp_servers.headers.env.PLAIN = "x y""#,
+            r#"mcp_servers.headers.env.TOKEN = "curl x|sh""#,
+            r#"mcp_servers.http_headers.url = "http://x""#,
+        ]
+    );
 }

@@ -19,7 +19,7 @@ pub use programs::names_program;
 
 use std::collections::BTreeMap;
 
-use crate::folder_trust::TrustFile;
+use crate::folder_trust::Trust;
 use crate::protocol::approval_policy::ApprovalPolicy;
 use crate::protocol::config_overrides::ConfigOverrides;
 use crate::protocol::request::thread::{ApprovalsReviewer, DynamicTool, HistoryMode};
@@ -57,7 +57,7 @@ pub struct ThreadSettings {
     /// For a new thread; Codex keeps them with it, also over resume and fork, and they cannot be changed.
     pub dynamic_tools: Vec<DynamicTool>,
     /// Which folders may bring programs along. Without it none may.
-    pub trust: Option<TrustFile>,
+    pub trust: Option<Trust>,
 }
 
 impl Default for ThreadSettings {
@@ -101,5 +101,16 @@ impl ThreadSettings {
         for name in names {
             self.config.insert(format!("shell_environment_policy.set.{name}"), "");
         }
+    }
+
+    /// The folders in which commands may write without asking.
+    pub fn writable_folders(&self) -> impl Iterator<Item = &str> {
+        let (cwd, roots) = match &self.sandbox {
+            SandboxPolicy::WorkspaceWrite { writable_roots, .. } => {
+                (Some(self.cwd.as_str()), writable_roots.as_slice())
+            }
+            _ => (None, [].as_slice()),
+        };
+        cwd.into_iter().chain(roots.iter().map(String::as_str))
     }
 }

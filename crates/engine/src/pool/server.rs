@@ -40,12 +40,14 @@ pub(super) struct Use {
     expected: Option<(BTreeSet<TaskId>, Instant)>,
     /// The keeper that the store knows of.
     pub(super) noted: Option<KeeperId>,
+    /// Whose threads are open here, and where their commands may write.
+    tasks: Vec<(TaskId, Vec<PathBuf>)>,
 }
 
 impl Use {
     pub(super) fn none() -> Mutex<Self> {
         let idle_since = Some(Instant::now());
-        Mutex::new(Self { seats: 0, idle_since, expected: None, noted: None })
+        Mutex::new(Self { seats: 0, idle_since, expected: None, noted: None, tasks: Vec::new() })
     }
 }
 
@@ -107,6 +109,12 @@ impl Server {
         }
     }
 
+    pub(super) fn writable_by_others(&self, task: &TaskId) -> Vec<PathBuf> {
+        let used = self.use_.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = used.tasks.iter().filter(|(other, _)| other != task);
+        others.flat_map(|(_, writable)| writable.clone()).collect()
+    }
+
     pub(super) fn is_in(&self, keeper: &str) -> bool {
         self.keeper().is_some_and(|ours| ours.as_str() == keeper)
     }
@@ -117,6 +125,7 @@ impl Server {
 pub(crate) struct Seat {
     server: Arc<Server>,
     wants_look: Arc<Notify>,
+    task: Option<TaskId>,
 }
 
 impl Seat {
@@ -125,7 +134,14 @@ impl Seat {
         used.seats += 1;
         used.idle_since = None;
         drop(used);
-        Self { server, wants_look }
+        Self { server, wants_look, task: None }
+    }
+
+    /// Its thread may write in these folders as long as the place is taken.
+    pub(crate) fn belongs_to(&mut self, task: TaskId, writable: Vec<PathBuf>) {
+        let mut used = self.server.use_.lock().unwrap_or_else(PoisonError::into_inner);
+        used.tasks.push((task.clone(), writable));
+        self.task = Some(task);
     }
 
     pub(crate) fn driver(&self) -> &Driver {
@@ -161,6 +177,8 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let mut used = self.server.use_.lock().unwrap_or_else(PoisonError::into_inner);
         used.seats = used.seats.saturating_sub(1);
+        let own = used.tasks.iter().position(|(task, _)| self.task.as_ref() == Some(task));
+        own.map(|own| used.tasks.swap_remove(own));
         if used.seats == 0 {
             used.idle_since = Some(Instant::now());
             self.wants_look.notify_one();

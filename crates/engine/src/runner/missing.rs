@@ -4,6 +4,8 @@ use std::path::Path;
 
 use ostler_model::{Failure, FailureClass, Task, ThreadId};
 
+use crate::start::Homes;
+
 /// Codex does not mind: its turn completes, and has done nothing.
 pub(super) fn check_folder(task: &Task) -> Result<(), Failure> {
     let folder = &task.settings.cwd;
@@ -25,6 +27,12 @@ pub(super) fn question(task: &Task, failure: &Failure) -> String {
         (Ok(()), Some(thread)) => no_thread(task, thread).message,
         (Ok(()), None) => failure.message.clone(),
     }
+}
+
+/// A link on the way to a folder can come to lead into a Codex home or a folder of ours after the task was started.
+pub(super) fn check_writable(homes: &Homes, task: &Task) -> Result<(), Failure> {
+    let why = homes.refuses_to_write(&task.settings);
+    why.map_or(Ok(()), |why| Err(Failure::new(FailureClass::BadRequest, why)))
 }
 
 pub(super) fn no_thread(task: &Task, thread: &ThreadId) -> Failure {

@@ -1,11 +1,11 @@
 //! Opening the thread of a task: a new one, or the one that it had, with all that we know of it.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ostler_codex::driver::{Messages, ThreadOptions, WireLines};
-use ostler_codex::folder_trust::{self, Ignored};
+use ostler_codex::folder_trust::{self, Ignored, Look, Trust};
 use ostler_codex::start_fault::StartFault;
 use ostler_codex::thread::open::OpenError;
 use ostler_codex::thread::settings::ThreadSettings;
@@ -17,7 +17,7 @@ use ostler_model::{AskKind, Event, Failure, FailureClass, GoalChange, Interrupte
 
 use ostler_store::StoreError;
 
-use super::missing::{check_folder, no_thread};
+use super::missing::{check_folder, check_writable, no_thread};
 use super::model_choice;
 use super::recall::recall;
 use super::{Runner, Stage, Work};
@@ -40,6 +40,8 @@ pub(super) struct Opened {
     updates: ThreadUpdates,
     /// Folders whose own settings the thread does not use.
     ignored: Vec<Ignored>,
+    /// Folders that were judged as trusted, and were others before Codex had opened the thread.
+    changed: Vec<PathBuf>,
 }
 
 impl Runner {
@@ -62,7 +64,7 @@ impl Runner {
     pub(super) fn opened(&mut self, opened: Result<Opened, Failure>) {
         self.is_opening = false;
         match opened {
-            Ok(Opened { seat, thread, updates, ignored }) => {
+            Ok(Opened { seat, thread, updates, ignored, changed }) => {
                 let keeper = seat.keeper();
                 let task = self.machine.task_mut();
                 let is_new = task.thread.is_none();
@@ -78,6 +80,9 @@ impl Runner {
                 self.log.event(now(), placed);
                 for ignored in ignored.iter().filter(|_| is_new) {
                     self.hear_notice(None, &not_trusted(ignored));
+                }
+                for folder in &changed {
+                    self.hear_notice(None, &has_changed(folder));
                 }
                 self.note_task();
                 self.stage = Some(Stage { thread, updates, seat });
@@ -95,6 +100,7 @@ async fn open_somewhere(
     interrupted_by: Option<Interrupter>,
 ) -> Result<Opened, Failure> {
     check_folder(task)?;
+    check_writable(&shared.live().allowed.homes, task)?;
     let mut tries = 1;
     loop {
         let at_work = match task.turn.is_some() || !inputs.is_empty() {
@@ -104,7 +110,11 @@ async fn open_somewhere(
         let before = task.keeper.as_deref();
         let seat = shared.pool.seat(&task.id, &task.settings, before, at_work).await;
         let opened = match seat {
-            Ok(seat) => open_in(shared, seat, task, inputs, interrupted_by.clone()).await,
+            Ok(mut seat) => {
+                let writable = shared.live().allowed.homes.all_writable(&task.settings);
+                seat.belongs_to(task.id.clone(), writable);
+                open_in(shared, seat, task, inputs, interrupted_by.clone()).await
+            }
             Err(failure) => Err(failure),
         };
         match opened {
@@ -126,13 +136,21 @@ async fn open_in(
     interrupted_by: Option<Interrupter>,
 ) -> Result<Opened, Failure> {
     let bad = |message: String| Failure::new(FailureClass::BadRequest, message);
-    let trust = shared.live().trust.clone();
-    let cwd = Path::new(&task.settings.cwd);
-    let ignored = folder_trust::ignored(cwd, trust.as_ref(), Some(seat.home()));
+    let live = shared.live();
+    let others = writable_by_others(shared, task).await?;
+    let trust = live.trust.clone().map(|file| Trust { file, others });
+    let look = Look {
+        cwd: Path::new(&task.settings.cwd),
+        trust: trust.as_ref(),
+        codex_home: Some(seat.home()),
+    };
+    let ignored = look.ignored();
+    let as_judged = look.trusted();
     let settings =
         translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
-    let mut settings = ThreadSettings { trust, ..settings };
+    let mut settings = ThreadSettings { trust: trust.clone(), ..settings };
     settings.hide_variables(shared.pool.hidden_variables(&seat));
+    live.allowed.homes.narrow(&mut settings.sandbox);
     let mut options = ThreadOptions {
         limits: translate::limits(&task.settings),
         patience: PATIENCE,
@@ -172,11 +190,48 @@ async fn open_in(
         (OpenError::NotFound { thread }, Some(_)) => no_thread(task, thread),
         _ => failure(&error),
     })?;
-    Ok(Opened { seat, thread, updates, ignored })
+    // Codex has read the settings of the folders somewhere in between.
+    let as_read = look.trusted();
+    let changed =
+        as_judged.into_iter().filter(|(folder, as_judged)| as_read.get(folder) != Some(as_judged));
+    let changed = changed.map(|(folder, _)| folder).collect();
+    Ok(Opened { seat, thread, updates, ignored, changed })
+}
+
+/// Where commands of other tasks may write now, or may begin to while the thread is opened.
+async fn writable_by_others(shared: &Shared, task: &Task) -> Result<Vec<PathBuf>, Failure> {
+    let mut folders = shared.pool.writable_by_others(&task.id);
+    let homes = &shared.live().allowed.homes;
+    let unfinished = shared.store.unfinished().await.map_err(|error| unread(&error))?;
+    let others = unfinished.iter().filter(|other| other.id != task.id);
+    folders.extend(others.flat_map(|other| homes.all_writable(&other.settings)));
+    folders.sort();
+    folders.dedup();
+    Ok(folders)
+}
+
+fn has_changed(folder: &Path) -> Notice {
+    let text = format!(
+        "{} changed while Codex opened the thread: Codex may have started programs that nobody trusted; look at it with \
+         `ostler trust {}`",
+        folder.join(folder_trust::PROJECT_FOLDER).display(),
+        folder.display()
+    );
+    Notice::Warning { text }
 }
 
 fn not_trusted(ignored: &Ignored) -> Notice {
     let Ignored { folder, has_changed, .. } = ignored;
+    if let Some(by) = &ignored.written_by_others {
+        let text = format!(
+            "another task may write in {}, and so could put programs into {} while Codex opens this thread: its settings and its \
+             AGENTS.md are not used; start the task again when the other one is over, or let them work in one and the same \
+             folder",
+            by.display(),
+            folder.join(folder_trust::PROJECT_FOLDER).display()
+        );
+        return Notice::Warning { text };
+    }
     let why = if *has_changed { "has changed since it was trusted" } else { "is not trusted" };
     let (own, folder) = (folder.join(folder_trust::PROJECT_FOLDER), folder.display());
     let text = format!(

@@ -10,7 +10,7 @@ use ostler_model::{Decision, Event, Failure, Goal, GoalChange, Input, InputId, I
 use ostler_store::Write;
 use uuid::Uuid;
 
-use super::missing::{check_folder, question};
+use super::missing::{check_folder, check_writable, question};
 use super::model_choice::{self, TurnChoice};
 use super::{Runner, Work};
 use crate::dispatcher::{FromRunner, Waiting};
@@ -180,6 +180,9 @@ impl Runner {
         }
         let task = self.machine.task();
         if task.turn.is_none() {
+            if let Err(failure) = check_writable(&self.shared.live().allowed.homes, task) {
+                content = Err(failure.message);
+            }
             // Codex would begin a turn in which every command fails. One that runs already may still be told something.
             if let Err(failure) = check_folder(task) {
                 let intent = id.clone();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
-use ostler_codex::folder_trust::TrustFile;
+use ostler_codex::folder_trust::Trust;
 use ostler_codex::protocol::approval_policy::ApprovalPolicy;
 use ostler_codex::protocol::config_overrides::ConfigOverrides;
 use ostler_codex::protocol::settings::SandboxPolicy;
@@ -18,7 +18,7 @@ use crate::prompt::existing;
 pub(super) fn settings(
     arguments: &RunArguments,
     remembered: Option<&Remembered>,
-    trust: Option<TrustFile>,
+    trust: Option<Trust>,
 ) -> Result<ThreadSettings, Failure> {
     let cwd = folder(arguments, remembered)?;
     let remembered_approval = remembered.map(|it| ApprovalPolicy::from(it.approval.as_str()));

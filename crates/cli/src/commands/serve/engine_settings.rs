@@ -190,10 +190,17 @@ pub(super) fn usual(places: &Places, config: &Config) -> Usual {
     }
 }
 
-/// The Codex homes that tasks may be started in.
-fn homes(places: &Places, config: &Config) -> Homes {
-    let usual = || places.surroundings().home.map(|home| home.join(".codex"));
-    Homes { usual: config.codex.home.clone().or_else(usual), named: config.codex.homes.clone() }
+/// The Codex homes that tasks may be started in, and the folders in which none may write.
+pub(crate) fn homes(places: &Places, config: &Config) -> Homes {
+    let codex = &config.codex;
+    let Places { config: settings, state, runtime, cache } = places.clone();
+    Homes {
+        usual: codex.home.clone().or_else(|| places.default_codex_home()),
+        named: codex.homes.clone(),
+        own: vec![settings, state, runtime, cache],
+        worktrees: Some(config.worktree.folder.clone()),
+        temporary: places::variable("TMPDIR").map(Into::into),
+    }
 }
 
 fn retention(config: &Config) -> Retention {
