@@ -9,7 +9,7 @@ pub(crate) mod index;
 mod merge;
 mod note;
 mod orphans;
-mod programs;
+pub(crate) mod programs;
 #[cfg(test)]
 mod tests;
 mod work;

@@ -40,6 +40,8 @@ pub(super) struct Opened {
     updates: ThreadUpdates,
     /// Folders whose own settings the thread does not use.
     ignored: Vec<Ignored>,
+    /// What git runs because only the repository names it: settings and command lines.
+    git_programs: Vec<(String, String)>,
 }
 
 impl Runner {
@@ -62,7 +64,7 @@ impl Runner {
     pub(super) fn opened(&mut self, opened: Result<Opened, Failure>) {
         self.is_opening = false;
         match opened {
-            Ok(Opened { seat, thread, updates, ignored }) => {
+            Ok(Opened { seat, thread, updates, ignored, git_programs }) => {
                 let keeper = seat.keeper();
                 let task = self.machine.task_mut();
                 let is_new = task.thread.is_none();
@@ -78,6 +80,9 @@ impl Runner {
                 self.log.event(now(), placed);
                 for ignored in ignored.iter().filter(|_| is_new) {
                     self.hear_notice(None, &not_trusted(ignored));
+                }
+                for (setting, program) in git_programs.iter().filter(|_| is_new) {
+                    self.hear_notice(None, &run_by_git(setting, program));
                 }
                 self.note_task();
                 self.stage = Some(Stage { thread, updates, seat });
@@ -129,6 +134,7 @@ async fn open_in(
     let trust = shared.live().trust.clone();
     let cwd = Path::new(&task.settings.cwd);
     let ignored = folder_trust::ignored(cwd, trust.as_ref(), Some(seat.home()));
+    let git_programs = shared.on_disk.programs_in(cwd).await;
     let settings =
         translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
     let settings = ThreadSettings { trust, ..settings };
@@ -171,7 +177,7 @@ async fn open_in(
         (OpenError::NotFound { thread }, Some(_)) => no_thread(task, thread),
         _ => failure(&error),
     })?;
-    Ok(Opened { seat, thread, updates, ignored })
+    Ok(Opened { seat, thread, updates, ignored, git_programs })
 }
 
 fn not_trusted(ignored: &Ignored) -> Notice {
@@ -182,6 +188,14 @@ fn not_trusted(ignored: &Ignored) -> Notice {
         "{} {why}: its settings are not used and its programs are not started; `ostler trust {folder}` shows them and trusts \
          the folder",
         own.display()
+    );
+    Notice::Warning { text }
+}
+
+fn run_by_git(setting: &str, program: &str) -> Notice {
+    let text = format!(
+        "the repository's own configuration has git run `{program}` ({setting}), and Codex calls `git status` here at every turn, outside of its \
+         sandbox; if this is not from you, end the task and remove the setting"
     );
     Notice::Warning { text }
 }

@@ -61,6 +61,17 @@ impl Worktrees {
     }
 }
 
+/// What `git status` in this folder runs because only the repository's own configuration names it: setting and command line.
+pub(crate) async fn named_by_repository(git: &Git, folder: &Path) -> Vec<(String, String)> {
+    // Where git finds nothing, Codex's git finds nothing.
+    let all = settings(git, folder).await.unwrap_or_default().into_iter();
+    let is_run = |it: &Setting| {
+        let is_filter = it.name.starts_with("filter.") && !it.name.ends_with(".smudge");
+        is_filter && !it.is_users && is_refused(it, folder, false)
+    };
+    all.filter(is_run).map(|it| (it.name, it.value)).collect()
+}
+
 async fn settings(git: &Git, folder: &Path) -> Result<Vec<Setting>, WorktreeError> {
     let list = ["config", "--show-scope", "--null", "--get-regexp", SETTINGS];
     let said = git.ask(folder, list).await?;
