@@ -114,7 +114,13 @@ fn a_task_starts_another_and_cannot_decide_for_it(
 fn a_task_gets_no_task_with_more_rights_than_its_own(
     #[values("0.130.0", "0.142.5", "0.166.0")] version: &str,
 ) {
+    // A repository of an agent's own making names programs, which git starts outside of every sandbox.
+    let nest = tempfile::tempdir().unwrap();
+    std::fs::create_dir(nest.path().join(".git")).unwrap();
+    let nest = nest.path().canonicalize().unwrap();
     let mut answers: Vec<_> = [
+        json!({ "prompt": "ride far", "cwd": nest }),
+        json!({ "prompt": "ride far", "worktree": true }),
         json!({ "prompt": "ride far", "sandbox": "workspace-write" }),
         json!({ "prompt": "ride far", "approval_policy": "on-request" }),
         // A home of its own making could have any program in it, which Codex starts outside of every sandbox.
@@ -134,9 +140,15 @@ fn a_task_gets_no_task_with_more_rights_than_its_own(
     let told = world.model.requests();
     let told: Vec<String> =
         told.iter().map(|it| String::from_utf8_lossy(&it.body).into_owned()).collect();
-    for right in
-        ["a sandbox that is wider than read-only", "to be asked about less", "another CODEX_HOME"]
-    {
+    let made = "an agent may not have a git worktree made";
+    assert!(told.iter().any(|body| body.contains(made)), "{made:?} is not in {told:?}");
+    let elsewhere = format!("to work in {}", nest.display());
+    for right in [
+        elsewhere.as_str(),
+        "a sandbox that is wider than read-only",
+        "to be asked about less",
+        "another CODEX_HOME",
+    ] {
         let refused = format!("more rights than its own: {right}");
         assert!(told.iter().any(|body| body.contains(&refused)), "{refused:?} is not in {told:?}");
     }

@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::worktree::git::Git;
+use crate::worktree::programs::named_by_repository;
 pub(crate) use found::{DiskDiff, DiskDiffOf};
 use record::{Record, State, TurnRecord};
 use tree::NotTaken;
@@ -66,6 +67,11 @@ impl OnDisk {
         let git = Git::new(environment);
         let (tasks, jobs) = (Mutex::default(), Mutex::default());
         Self { inner: Arc::new(Inner { folder, git, tasks, jobs }) }
+    }
+
+    /// What git runs in a folder because only the repository there names it.
+    pub(crate) async fn programs_in(&self, folder: &Path) -> Vec<(String, String)> {
+        named_by_repository(&self.inner.git, folder).await
     }
 
     /// Before a turn is begun.

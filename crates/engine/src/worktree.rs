@@ -5,10 +5,11 @@
 //! usually lies uncommitted in the folder: everything here counts that as well (see `work`).
 
 pub(crate) mod git;
+pub(crate) mod index;
 mod merge;
 mod note;
 mod orphans;
-mod programs;
+pub(crate) mod programs;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -105,6 +106,12 @@ pub enum WorktreeError {
          the repository by its whole path, or work without a worktree"
     )]
     Programs { setting: String, program: String },
+    #[error(
+        "the repository's own configuration has git run `{program}` ({setting}), outside of the sandbox; if that program is yours, name it \
+         in your own configuration (`git config --global {setting} …`) and remove it from the repository's (`git config --unset-all \
+         {setting}`), or work without a worktree"
+    )]
+    OwnPrograms { setting: String, program: String },
     #[error("cannot {action} {}: {reason}", path.display())]
     File { action: &'static str, path: PathBuf, reason: String },
 }

@@ -5,6 +5,9 @@
 //!
 //! Which task an agent belongs to cannot be told for sure, only which app-server it runs below. So what it wishes for must be within
 //! the rights of every task that is there at that moment; a task that is alone in its app-server (`isolate`) has its own as they are.
+//!
+//! Git runs outside of the sandbox in the folder of a task, by Codex and by us, with the programs that the repository there names. So
+//! an agent gets no task in a folder where an agent could have made that repository, and no worktree.
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +34,9 @@ pub(crate) async fn check(
         resolve(own).await;
         beyond.extend(excess(wish, own, &usual.settings));
     }
+    if is_looked_at(caller) && !is_known_place(office, caller, &wish.cwd).await? {
+        beyond.push(format!("to work in {}, whose repository may be made by an agent", wish.cwd));
+    }
     if beyond.is_empty() {
         return Ok(());
     }
@@ -41,8 +47,66 @@ pub(crate) async fn check(
         beyond.join(", ")
     );
     Err(Problem::new(Trouble::AgentRefused, detail).hint(
-        "leave that out, or let a person start it; of several tasks in one app-server the least rights count, and `isolate` gives a task one of its own",
+        "leave that out, name the working folder or the repository of your own task, or let a person start it; of several tasks in one app-server the least rights count, and `isolate` gives a task one of its own",
     ).audited(AuditKind::AgentRefused))
+}
+
+/// Refuses a worktree to an agent: git checks the files out with the filters that the repository names, outside of every sandbox.
+pub(crate) fn may_have_worktree(caller: &Caller) -> Result<(), Problem> {
+    match &caller.standing {
+        Standing::Agent { why, .. } if is_looked_at(caller) => {
+            let detail = format!("an agent may not have a git worktree made: the caller {why}");
+            Err(Problem::new(Trouble::AgentRefused, detail)
+                .hint("leave `worktree` out, or let a person start the task")
+                .audited(AuditKind::AgentRefused))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A program with a token that cannot be looked at is more often in a container than in Codex's sandbox.
+fn is_looked_at(caller: &Caller) -> bool {
+    caller.key.is_none() || caller.pid != 0
+}
+
+/// Whether no agent can have made the repository that git would find from this folder. A command in a sandbox can hardly be looked
+/// at, so it may belong to any task that has not ended.
+async fn is_known_place(office: &Office, caller: &Caller, cwd: &str) -> Result<bool, StoreError> {
+    let own = own(office, caller).await?;
+    if own.iter().all(|own| own.sandbox.mode == SandboxMode::DangerFullAccess) {
+        return Ok(true);
+    }
+    let tasks = office.engine.store().unfinished().await?.into_iter();
+    let mut tasks: Vec<TaskSettings> = tasks.map(|task| task.settings).collect();
+    for task in &mut tasks {
+        resolve(task).await;
+    }
+    let cwd = PathBuf::from(cwd);
+    let look = tokio::task::spawn_blocking(move || is_place_of(&cwd, &tasks));
+    // A look that fails has found nothing.
+    Ok(look.await.unwrap_or(false))
+}
+
+/// Whether it is the folder of one of these tasks, or in the same repository, and below nothing that one of them may write in: what is
+/// there an agent can replace at any time.
+fn is_place_of(cwd: &Path, tasks: &[TaskSettings]) -> bool {
+    let is_below_writable = |task: &TaskSettings| {
+        let roots = task.sandbox.writable_roots.iter().chain([&task.cwd]);
+        let mut roots = roots.map(Path::new);
+        task.sandbox.mode == SandboxMode::WorkspaceWrite
+            && roots.any(|root| cwd.starts_with(root) && cwd != root)
+    };
+    let top = repository_of(cwd);
+    let is_same = |task: &TaskSettings| {
+        let other = Path::new(&task.cwd);
+        cwd == other || (top.is_some() && top == repository_of(other))
+    };
+    cwd.is_dir() && tasks.iter().any(is_same) && !tasks.iter().any(is_below_writable)
+}
+
+/// The top of the repository that git finds from a folder.
+fn repository_of(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok())
 }
 
 /// What the caller has itself; it must be within all of them.
@@ -56,10 +120,8 @@ async fn own(office: &Office, caller: &Caller) -> Result<Vec<TaskSettings>, Stor
             return Ok(its);
         }
     }
-    // A program with a token that cannot be looked at is more often in a container than in Codex's sandbox: it has what the
-    // configuration gives to all.
-    let is_unseen = caller.key.is_some() && caller.pid == 0;
-    let sandbox = if is_unseen { usual.sandbox.clone() } else { Sandbox::default() };
+    // Who may be in a container has what the configuration gives to all.
+    let sandbox = if is_looked_at(caller) { Sandbox::default() } else { usual.sandbox.clone() };
     // Where it may write is not known, so no folder is too much for what it may at all.
     Ok(vec![TaskSettings { cwd: "/".to_owned(), sandbox, ..usual.clone() }])
 }
@@ -153,6 +215,31 @@ mod tests {
             // Less is no more, and the folder does not matter for one that writes nothing.
             assert_eq!(excess(&settings(SandboxMode::ReadOnly, "/"), &own, &usual), [""; 0]);
         }
+    }
+
+    #[test]
+    fn a_repository_that_an_agent_can_make_is_no_place_for_its_task() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let at = |name: &str| top.join(name).display().to_string();
+        for made in ["repo/.git", "repo/inn/nest/.git", "repo/docs", "other/.git", "plain/sub"] {
+            std::fs::create_dir_all(top.join(made)).unwrap();
+        }
+        let tasks = [
+            settings(SandboxMode::WorkspaceWrite, &at("repo/inn")),
+            settings(SandboxMode::ReadOnly, &at("plain")),
+        ];
+        let is_place = |name: &str| is_place_of(&top.join(name), &tasks);
+        for name in ["repo", "repo/inn", "repo/docs", "plain"] {
+            assert!(is_place(name), "{name}");
+        }
+        for name in ["repo/inn/nest", "repo/inn/new", "repo/new", "other", "plain/sub", "."] {
+            assert!(!is_place(name), "{name}");
+        }
+        // Another task may write there.
+        let wide = settings(SandboxMode::WorkspaceWrite, &at("."));
+        let wide = [tasks[0].clone(), wide];
+        assert!(!is_place_of(&top.join("repo/docs"), &wide));
     }
 
     #[test]

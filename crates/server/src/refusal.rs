@@ -85,6 +85,7 @@ impl From<WorktreeError> for Problem {
             | WorktreeError::HasSubmodules { .. }
             | WorktreeError::FolderNotCommitted { .. }
             | WorktreeError::Programs { .. }
+            | WorktreeError::OwnPrograms { .. }
             | WorktreeError::InsideRepository { .. } => Self::new(Trouble::BadRequest, detail),
         }
     }

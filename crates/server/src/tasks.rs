@@ -271,6 +271,11 @@ async fn start(
         settings.sandbox.writable_roots.clone_from(&request.writable_roots);
     }
     bounds::check(&office, &caller, &mut settings).await?;
+    let worktree = match request.worktree {
+        Some(true) => bounds::may_have_worktree(&caller).map(|()| true)?,
+        Some(false) => false,
+        None => usual.worktree && bounds::may_have_worktree(&caller).is_ok(),
+    };
     targets::check(&caller, &rights, &settings.notify)?;
     if !request.unset.is_empty() && caller.key.is_none() {
         // What the operator has for all tasks may be what keeps an agent's within bounds. Who comes with a token or a login may
@@ -288,7 +293,7 @@ async fn start(
         key,
         forked_from: None,
         id: None,
-        worktree: request.worktree.unwrap_or(usual.worktree),
+        worktree,
     };
     let model = wish.input.model.clone().or(request.model);
     let effort = wish.input.effort.clone().or(request.effort);
@@ -341,6 +346,9 @@ async fn fork(
             .hint("wait for its first turn")
     })?;
     let has_worktree = parent.settings.worktree.is_some();
+    if has_worktree {
+        bounds::may_have_worktree(&caller)?;
+    }
     let mut settings = TaskSettings { worktree: None, ..parent.settings };
     bounds::check(&office, &caller, &mut settings).await?;
     // The copy says other things than its parent, and would have them sent to the same address.
@@ -372,6 +380,9 @@ async fn begin_from_log(
     let prompt = request.prompt.unwrap_or_default();
     let input = office.engine.input_from_log(&parent, prompt).await?;
     let worktree = parent.settings.worktree.is_some();
+    if worktree {
+        bounds::may_have_worktree(caller)?;
+    }
     let mut settings = TaskSettings { worktree: None, ..parent.settings };
     settings.cwd = request.cwd.unwrap_or(settings.cwd);
     bounds::check(office, caller, &mut settings).await?;

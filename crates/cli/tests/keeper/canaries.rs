@@ -54,7 +54,11 @@ fn no_secret_of_the_starter_reaches_codex() {
         let home = world.path("");
         let home = home.to_str().unwrap().trim_end_matches('/');
         let mut expected = [
-            "PATH=/usr/local/bin:/usr/bin:/bin".to_owned(),
+            // With the git that looks into no submodule.
+            format!(
+                "PATH={}/bin:/usr/local/bin:/usr/bin:/bin",
+                world.root().join(&keeper.id).display()
+            ),
             format!("HOME={home}"),
             format!("OSTLER_HOME={home}"),
             "OPENAI_API_KEY=kept-for-the-provider".to_owned(),
@@ -84,10 +88,11 @@ fn no_secret_of_the_starter_reaches_codex() {
         world.json(&["keeper", "stop", "--now", &keeper.id]);
         for entry in fs::read_dir(world.root().join(&keeper.id)).unwrap() {
             let path = entry.unwrap().path();
+            let path = if path.is_dir() { path.join("git") } else { path };
             let path = path.to_str().unwrap();
             places.push((path.to_owned(), lossy(path)));
         }
-        assert_eq!(places.len(), 5 + 3, "{version}: record and two logs");
+        assert_eq!(places.len(), 5 + 4, "{version}: record, two logs and our git");
         let leaks: Vec<_> =
             places.iter().filter(|(_, text)| text.contains(MARK_OF_CANARIES)).collect();
         assert!(leaks.is_empty(), "{version}: {leaks:?}");

@@ -257,6 +257,77 @@ fn a_repository_inside_of_a_clone_starts_nothing(
     }
 }
 
+/// A command in the sandbox can put a repository where a submodule belongs, and git looks into it.
+#[rstest]
+fn a_repository_in_the_place_of_a_submodule_starts_nothing(
+    #[values("0.130.0", "0.142.5", "0.166.0", "0.169.0")] version: &str,
+) {
+    let world = world(version);
+    let git = |folder: &str, arguments: &[&str]| {
+        let mut git = Command::new("git");
+        world.at_home(git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments));
+        let done = git.current_dir(world.path(folder)).output().unwrap();
+        assert!(done.status.success(), "git {arguments:?}: {done:?}");
+    };
+    let sub = world.path("inn/sub");
+    fs::create_dir(&sub).unwrap();
+    git("inn/sub", &["init", "--quiet"]);
+    fs::write(sub.join("f"), "one\n").unwrap();
+    git("inn/sub", &["add", "f"]);
+    git("inn/sub", &["commit", "--quiet", "--message", "one"]);
+    git("inn", &["add", "sub"]);
+    git("inn", &["commit", "--quiet", "--message", "with a submodule"]);
+    let filter = format!("{} filter", world.path("inn/canary.sh").display());
+    git("inn/sub", &["config", "filter.x.clean", &filter]);
+    fs::write(sub.join(".git/info/attributes"), "f filter=x\n").unwrap();
+    fs::write(
+        world.path("inn/.gitmodules"),
+        "[submodule \"s\"]\n\tpath = sub\n\turl = x\n\tignore = none\n",
+    )
+    .unwrap();
+    let mut seconds = 0;
+    let mut change = || {
+        seconds += 1;
+        fs::write(sub.join("f"), "one\n").unwrap();
+        let file = fs::File::options().write(true).open(sub.join("f")).unwrap();
+        let time = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        file.set_modified(time).unwrap();
+    };
+    change();
+    // The canary is one: git itself starts it.
+    git("inn", &["-c", "diff.ignoreSubmodules=all", "status"]);
+    assert_eq!(ran(&world), ["filter"]);
+    fs::remove_file(world.path("ran")).unwrap();
+
+    change();
+    let started = world.run(&["start", "x", "--wait"]);
+    let task = well(&started).lines().next().unwrap().to_owned();
+    change();
+    well(&world.run(&["send", &task, "more", "--wait"]));
+    change();
+    well(&world.run(&["run", "x"]));
+    assert_eq!(ran(&world), [""; 0]);
+}
+
+#[test]
+fn what_only_the_repository_has_git_run_is_told() {
+    let world = world("0.166.0");
+    for (setting, program) in [
+        ("filter.shout.clean", "tr a-z A-Z"),
+        ("filter.shout.smudge", "cat"),
+        ("filter.lfs.process", "git-lfs filter-process"),
+    ] {
+        let mut git = Command::new("git");
+        world.at_home(git.args(["config", setting, program]));
+        assert!(git.output().unwrap().status.success());
+    }
+    let started = world.run(&["start", "x", "--wait"]);
+    let task = well(&started).lines().next().unwrap().to_owned();
+    let log = format!("{:?}", world.log(&task));
+    assert!(log.contains("has git run `tr a-z A-Z` (filter.shout.clean)"), "{log}");
+    assert_eq!(log.matches("has git run").count(), 1, "{log}");
+}
+
 /// From 0.166.0 on Codex reads it only in a folder that it trusts.
 #[rstest]
 fn a_folder_that_brings_nothing_along_keeps_its_instructions(

@@ -117,6 +117,11 @@ impl KeeperFolder {
         self.path.join("record.json")
     }
 
+    /// Programs of ours that are first on codex's `PATH`.
+    pub(super) fn programs(&self) -> PathBuf {
+        self.path.join("bin")
+    }
+
     /// What codex wrote to its stdout and stderr.
     pub fn codex_log(&self) -> PathBuf {
         self.path.join("stderr.log")

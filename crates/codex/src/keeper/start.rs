@@ -102,7 +102,12 @@ pub async fn start(request: StartKeeper) -> Result<Record, KeeperError> {
     let folder = KeeperFolder::create(&request.root)?;
     let mut built = codex_environment(&request.environment, &request.environment_rule, folder.id());
     git_calls::tame(&mut built.variables, request.codex_version.as_deref());
-    let outcome = launch(&request, &folder, &built.variables, &built.stripped).await;
+    let programs = folder.programs();
+    let wrapped = git_calls::wrap(&mut built.variables, &programs);
+    let outcome = match wrapped.map_err(KeeperError::file("write", &programs)) {
+        Ok(()) => launch(&request, &folder, &built.variables, &built.stripped).await,
+        Err(error) => Err(error),
+    };
     if outcome.is_err() {
         clean_up(folder).await?;
     }

@@ -38,9 +38,13 @@ impl Place {
     }
 
     fn git(&self, arguments: &[&str]) {
+        self.git_in(&self.work(), arguments);
+    }
+
+    fn git_in(&self, folder: &Path, arguments: &[&str]) {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=x", "-c", "user.email=x@x"]).args(arguments);
-        let done = git.current_dir(self.work()).env("HOME", self.root.path()).output().unwrap();
+        let done = git.current_dir(folder).env("HOME", self.root.path()).output().unwrap();
         assert!(done.status.success(), "{done:?}");
     }
 
@@ -156,6 +160,147 @@ async fn a_folder_without_git_is_seen_too_and_repositories_inside_are_named() {
     let (diff, notes) = place.known(&task, turn("one")).await;
     assert!(diff.contains("-old") && diff.contains("+new"), "{diff}");
     assert_eq!(notes, ["repositories inside of the folder are not looked into: inner"]);
+}
+
+/// A repository with a filter of its own, made in `folder` in the way a command in a sandbox can make one.
+fn trap(place: &Place, folder: &Path) {
+    let ran = place.root.path().join("ran");
+    place.git_in(folder, &["init", "-q"]);
+    fs::write(folder.join("f"), "one\n").unwrap();
+    place.git_in(folder, &["add", "f"]);
+    place.git_in(folder, &["commit", "-q", "-m", "o"]);
+    let program = format!("touch '{}'; cat", ran.display());
+    place.git_in(folder, &["config", "filter.x.clean", &program]);
+    fs::write(folder.join(".git/info/attributes"), "f filter=x\n").unwrap();
+    // Git looks into a file whose time says that it has changed.
+    let file = fs::File::options().write(true).open(folder.join("f")).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let status = Command::new("git").args(["status", "--porcelain"]).current_dir(folder).status();
+    assert!(status.unwrap().success() && ran.exists(), "the trap works");
+    fs::remove_file(ran).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1))
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_repository_in_the_place_of_a_file_runs_nothing() {
+    for in_a_checkout in [true, false] {
+        a_file_becomes_a_repository(in_a_checkout).await;
+    }
+}
+
+async fn a_file_becomes_a_repository(in_a_checkout: bool) {
+    let place = Place::new();
+    for name in ["foo", "bar", "odd", "deep/er"] {
+        place.put(name, "there\n");
+    }
+    if in_a_checkout {
+        place.git(&["init", "-q"]);
+        place.git(&["add", "."]);
+        place.git(&["commit", "-q", "-m", "begin"]);
+    }
+    let task = place.task("t1");
+    let at = |name: &str| place.work().join(name);
+    let work = || {
+        fs::remove_file(at("foo")).unwrap();
+        fs::create_dir(at("foo")).unwrap();
+        trap(&place, &at("foo"));
+        fs::remove_file(at("odd")).unwrap();
+        place.put("odd/in a folder", "new\n");
+        fs::remove_dir_all(at("deep")).unwrap();
+        place.put("deep", "a file\n");
+    };
+    place.turn(&task, "one", work).await;
+    let (diff, notes) = place.known(&task, turn("one")).await;
+    let headers = diff.lines().filter(|line| line.starts_with("diff --git"));
+    let mut headers: Vec<&str> = headers.collect();
+    headers.sort_unstable();
+    assert_eq!(
+        headers,
+        [
+            "diff --git a/deep b/deep",
+            "diff --git a/deep/er b/deep/er",
+            "diff --git a/foo b/foo",
+            "diff --git a/odd b/odd",
+            "diff --git a/odd/in a folder b/odd/in a folder",
+        ],
+        "{diff}"
+    );
+    let named = ["repositories inside of the folder are not looked into: foo"];
+    assert_eq!(notes, named);
+    place.turn(&task, "two", || place.put("bar", "changed\n")).await;
+    let (diff, notes) = place.known(&task, turn("two")).await;
+    assert!(diff.contains("+changed") && !diff.contains("foo"), "{diff}");
+    assert_eq!(notes, named);
+    assert!(!place.root.path().join("ran").exists(), "a filter of the task has run");
+}
+
+#[tokio::test]
+async fn a_repository_in_the_place_of_a_submodule_runs_nothing() {
+    let place = Place::new();
+    place.git(&["init", "-q"]);
+    place.put("sub/f", "one\n");
+    let sub = place.work().join("sub");
+    trap(&place, &sub);
+    place.git(&["add", "sub"]);
+    place.put("file", "one\n");
+    place.git(&["add", "file"]);
+    place.git(&["commit", "-q", "-m", "begin"]);
+    fs::rename(&sub, place.root.path().join("aside")).unwrap();
+    fs::create_dir(&sub).unwrap();
+    drop(fs::remove_file(place.root.path().join("ran")));
+
+    let task = place.task("t1");
+    let work = || {
+        fs::remove_dir(&sub).unwrap();
+        fs::rename(place.root.path().join("aside"), &sub).unwrap();
+        place.put("file", "two\n");
+    };
+    place.turn(&task, "one", work).await;
+    let (diff, notes) = place.known(&task, turn("one")).await;
+    assert!(diff.contains("+two") && !diff.contains("sub"), "{diff}");
+    assert_eq!(notes, ["repositories inside of the folder are not looked into: sub"]);
+    // A folder that is no repository is one like all others, also where the checkout has a link for it.
+    let work = || {
+        fs::remove_dir_all(sub.join(".git")).unwrap();
+        place.put("sub/f", "plain\n");
+    };
+    place.turn(&task, "two", work).await;
+    let (diff, notes) = place.known(&task, turn("two")).await;
+    assert!(diff.contains("+plain"), "{diff}");
+    assert_eq!(notes, [""; 0]);
+    assert!(!place.root.path().join("ran").exists(), "a filter of the task has run");
+}
+
+/// A merge that was not finished leaves three entries of one name.
+#[tokio::test]
+async fn what_is_in_conflict_is_seen() {
+    let place = Place::new();
+    place.git(&["init", "-q", "-b", "main"]);
+    for (branch, text) in [("main", "one\n"), ("other", "two\n"), ("main", "three\n")] {
+        match text {
+            "one\n" => {}
+            "two\n" => place.git(&["checkout", "-q", "-b", branch]),
+            _ => place.git(&["checkout", "-q", branch]),
+        }
+        place.put("a", text);
+        place.put("gone", text);
+        place.git(&["add", "."]);
+        place.git(&["commit", "-q", "-m", text]);
+    }
+    let mut merge = Command::new("git");
+    merge.args(["-c", "user.name=x", "-c", "user.email=x@x", "merge", "-q", "other"]);
+    let merged = merge.current_dir(place.work()).output().unwrap();
+    assert_eq!(merged.status.code(), Some(1), "{merged:?}");
+    let task = place.task("t1");
+    let work = || {
+        place.put("a", "joined\n");
+        fs::remove_file(place.work().join("gone")).unwrap();
+    };
+    place.turn(&task, "one", work).await;
+    let (diff, notes) = place.known(&task, turn("one")).await;
+    assert!(diff.contains("+joined") && diff.contains("deleted file"), "{diff}");
+    assert_eq!(notes, [""; 0]);
 }
 
 /// Its checkout would say that nothing changed.

@@ -1,10 +1,10 @@
 //! The state of a folder as a git tree, without touching it.
 //!
 //! Git runs with a folder of ours as its repository: no configuration of the user's or of the checkout's is read, so no filter, no
-//! hook, no file monitor and no other program of theirs can run, and neither their index nor their objects are written. Objects
-//! that a checkout has already are read from there, and a copy of its index saves reading every file again.
+//! hook, no file monitor and no other program of theirs can run, and neither their index nor their objects are written. Git is not
+//! started inside of a repository that lies in the folder either (see `worktree::index`). Objects that a checkout has already are
+//! read from there, and a copy of its index saves reading every file again.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::record::{Place, Record, State};
 use crate::worktree::WorktreeError;
 use crate::worktree::git::{Git, text};
+use crate::worktree::index::{Changed, LIST, drop_links};
 
 /// Files to be read for one state, and their bytes: some seconds on an ordinary disk.
 const MOST_FILES: usize = 20_000;
@@ -100,19 +101,16 @@ async fn tree_of(git: &Git, place: &Place) -> Result<State, NotTaken> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         settings(place).into_iter().chain(words).collect::<Vec<_>>()
     };
-    let changed = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"];
-    let changed = git.run(&place.top, with(&changed)).await?;
-    let (nested, files) = sort(&changed);
-    if !files.is_empty() {
-        let top = place.top.clone();
-        let repositories = nested.len();
-        blocking(move || check_size(&top, &files, repositories)).await?;
-        let mut add = with(&["add", "--all", "--", "."]);
-        add.extend(nested.iter().map(|folder| format!(":(exclude,literal){folder}")));
-        git.run(&place.top, add).await?;
-    }
+    let listed = git.run(&place.top, with(&LIST)).await?;
+    let top = place.top.clone();
+    let look = move || {
+        let changed = Changed::read(&top, &listed);
+        check_size(&top, &changed).map(|()| changed)
+    };
+    let changed = blocking(look).await?;
+    changed.put(git, &place.top, &settings(place)).await?;
     let tree = git.run(&place.top, with(&["write-tree"])).await?;
-    Ok(State::Tree { tree: text(&tree), nested })
+    Ok(State::Tree { tree: text(&tree), nested: changed.nested })
 }
 
 /// Looks at many files, or writes some.
@@ -123,21 +121,8 @@ async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(NotTaken::Failed(error.to_string())))
 }
 
-/// Git shows a repository that lies inside with a slash at its end.
-fn sort(out: &[u8]) -> (BTreeSet<String>, Vec<PathBuf>) {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
-    let (mut nested, mut files) = (BTreeSet::new(), Vec::new());
-    for name in out.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        match name.strip_suffix(b"/") {
-            Some(folder) => drop(nested.insert(String::from_utf8_lossy(folder).into_owned())),
-            None => files.push(PathBuf::from(OsStr::from_bytes(name))),
-        }
-    }
-    (nested, files)
-}
-
-fn check_size(top: &Path, files: &[PathBuf], nested: usize) -> Result<(), NotTaken> {
+fn check_size(top: &Path, changed: &Changed) -> Result<(), NotTaken> {
+    let (files, nested) = (&changed.files, changed.nested.len());
     if files.len() > MOST_FILES || nested > MOST_NESTED {
         return Err(NotTaken::TooMuch(format!(
             "{} files and {nested} repositories would have to be read, and {MOST_FILES} and {MOST_NESTED} are the most",
@@ -179,6 +164,10 @@ async fn prepare(git: &Git, own: &Path, cwd: &Path) -> Result<Place, NotTaken> {
     let Some(checkout) = checkout(git, cwd).await? else { return plain(own, cwd).await };
     let place = Place { top: checkout.top.clone(), settings: reading(git, cwd).await };
     make(own, Some(checkout)).await?;
+    if drop_links(&private(git, own, &place), &place.top, &settings(&place)).await.is_err() {
+        // It may need what only its own repository has. Without it every file is read.
+        drop(fs::remove_file(own.join("index")));
+    }
     // A checkout that ignores the folder would show nothing of what changes in it.
     let ignored =
         settings(&place).into_iter().chain(["check-ignore", "-q", "."].map(str::to_owned));

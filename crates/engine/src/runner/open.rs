@@ -42,6 +42,8 @@ pub(super) struct Opened {
     ignored: Vec<Ignored>,
     /// Folders that were judged as trusted, and were others before Codex had opened the thread.
     changed: Vec<PathBuf>,
+    /// What git runs because only the repository names it: settings and command lines.
+    git_programs: Vec<(String, String)>,
 }
 
 impl Runner {
@@ -64,7 +66,7 @@ impl Runner {
     pub(super) fn opened(&mut self, opened: Result<Opened, Failure>) {
         self.is_opening = false;
         match opened {
-            Ok(Opened { seat, thread, updates, ignored, changed }) => {
+            Ok(Opened { seat, thread, updates, ignored, changed, git_programs }) => {
                 let keeper = seat.keeper();
                 let task = self.machine.task_mut();
                 let is_new = task.thread.is_none();
@@ -83,6 +85,9 @@ impl Runner {
                 }
                 for folder in &changed {
                     self.hear_notice(None, &has_changed(folder));
+                }
+                for (setting, program) in git_programs.iter().filter(|_| is_new) {
+                    self.hear_notice(None, &run_by_git(setting, program));
                 }
                 self.note_task();
                 self.stage = Some(Stage { thread, updates, seat });
@@ -146,6 +151,7 @@ async fn open_in(
     };
     let ignored = look.ignored();
     let as_judged = look.trusted();
+    let git_programs = shared.on_disk.programs_in(look.cwd).await;
     let settings =
         translate::thread_settings(&task.settings).map_err(|error| bad(error.to_string()))?;
     let mut settings = ThreadSettings { trust: trust.clone(), ..settings };
@@ -195,7 +201,7 @@ async fn open_in(
     let changed =
         as_judged.into_iter().filter(|(folder, as_judged)| as_read.get(folder) != Some(as_judged));
     let changed = changed.map(|(folder, _)| folder).collect();
-    Ok(Opened { seat, thread, updates, ignored, changed })
+    Ok(Opened { seat, thread, updates, ignored, changed, git_programs })
 }
 
 /// Where commands of other tasks may write now, or may begin to while the thread is opened.
@@ -238,6 +244,14 @@ fn not_trusted(ignored: &Ignored) -> Notice {
         "{} {why}: its settings are not used and its programs are not started; `ostler trust {folder}` shows them and trusts \
          the folder",
         own.display()
+    );
+    Notice::Warning { text }
+}
+
+fn run_by_git(setting: &str, program: &str) -> Notice {
+    let text = format!(
+        "the repository's own configuration has git run `{program}` ({setting}), and Codex calls `git status` here at every turn, outside of its \
+         sandbox; if this is not from you, end the task and remove the setting"
     );
     Notice::Warning { text }
 }

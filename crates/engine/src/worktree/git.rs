@@ -1,15 +1,17 @@
 //! Running git so that nothing of ours leaks into it and nothing of a repository's leaks into us.
 //!
 //! What a task has written lies in its worktree, and git runs here without a sandbox. So no hook, no file monitor, no external
-//! diff and no signing program is run: a repository's configuration may name one that the task has written. Filters and drivers
-//! of merges must run, and are looked at first (`programs`).
+//! diff and no signing program is run: a repository's configuration may name one that the task has written. Nothing is fetched,
+//! since a missing object would be asked for by a program that the configuration names as a remote. Filters and drivers of merges
+//! must run, and are looked at first (`programs`). Commands that start git inside a nested repository, such as `add` and `status`,
+//! are not used (see `index`).
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -24,13 +26,15 @@ const MOST_BYTES: u64 = 32 * 1024 * 1024;
 /// What git needs of the daemon's environment: programs, the user's name and settings.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR"];
 
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 8] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.quotePath=false",
     "commit.gpgSign=false",
     "submodule.recurse=false",
     "advice.detachedHead=false",
+    "maintenance.auto=false",
+    "merge.verifySignatures=false",
 ];
 
 #[derive(Debug, Clone)]
@@ -64,6 +68,15 @@ impl Git {
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Said, WorktreeError> {
+        self.talk(folder, arguments, None).await
+    }
+
+    async fn talk<A: AsRef<OsStr>>(
+        &self,
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        input: Option<&[u8]>,
+    ) -> Result<Said, WorktreeError> {
         let mut command = Command::new("git");
         for setting in SETTINGS {
             command.args(["-c", setting]);
@@ -77,15 +90,18 @@ impl Git {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_EDITOR", "false")
-            .stdin(Stdio::null())
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", "")
+            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         let failed = |error: std::io::Error| WorktreeError::NoGit { reason: error.to_string() };
         let mut child = command.spawn().map_err(failed)?;
-        let (out, error) = (child.stdout.take(), child.stderr.take());
+        let (stdin, out, error) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let talk = async {
-            let (out, error) = tokio::join!(read(out), read(error));
+            // Git may end before it has read everything; its exit code says why.
+            let (_, out, error) = tokio::join!(write(stdin, input), read(out), read(error));
             let status = child.wait().await?;
             let error = String::from_utf8_lossy(&error?).trim().to_owned();
             std::io::Result::Ok(Said { code: status.code(), out: out?, error })
@@ -109,6 +125,20 @@ impl Git {
         let said = self.ask(folder, arguments).await?;
         match said.code {
             Some(0) => Ok(said.out),
+            _ => Err(WorktreeError::Git { said: said.error }),
+        }
+    }
+
+    /// Runs what must work and reads its input.
+    pub(super) async fn feed<A: AsRef<OsStr>>(
+        &self,
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        input: &[u8],
+    ) -> Result<(), WorktreeError> {
+        let said = self.talk(folder, arguments, Some(input)).await?;
+        match said.code {
+            Some(0) => Ok(()),
             _ => Err(WorktreeError::Git { said: said.error }),
         }
     }
@@ -142,6 +172,13 @@ impl Git {
 
 pub(crate) fn text(out: &[u8]) -> String {
     String::from_utf8_lossy(out).trim_end_matches('\n').to_owned()
+}
+
+async fn write(to: Option<impl AsyncWrite + Unpin>, input: Option<&[u8]>) -> std::io::Result<()> {
+    match (to, input) {
+        (Some(mut to), Some(input)) => to.write_all(input).await,
+        _ => Ok(()),
+    }
 }
 
 /// One too many tells that there is more. What is left makes git end by itself.

@@ -99,6 +99,8 @@ impl Worktrees {
             self.git.run(repository, ["update-ref", &target, to, from]).await?;
             return Ok(());
         };
+        // It may have settings that the worktree has not.
+        self.check_programs(&folder).await?;
         let said = self.git.ask(&folder, ["merge", "--ff-only", "--quiet", to]).await?;
         match said.code {
             Some(0) => Ok(()),

@@ -326,7 +326,7 @@ async fn a_filter_that_lies_among_the_files_is_not_run() {
     std::fs::write(&harmless, "#!/bin/sh\ntr a-z A-Z\n").unwrap();
     Command::new("chmod").arg("+x").arg(&harmless).status().unwrap();
     let harmless = format!("'{}'", harmless.display());
-    world.git(&["config", "filter.shout.clean", &harmless]);
+    world.git(&["config", "--global", "filter.shout.clean", &harmless]);
     let made = world.make("t1").await.worktree;
     let trap = format!("#!/bin/sh\ntouch '{}'\ncat\n", ran.display());
     for (name, text) in [("trap.sh", trap.as_str()), (".gitattributes", "*.txt filter=shout\n")] {
@@ -341,7 +341,7 @@ async fn a_filter_that_lies_among_the_files_is_not_run() {
         ("filter.shout.process", "sh trap.sh"),
         ("merge.shout.driver", "sh ./trap.sh %A"),
     ] {
-        world.git(&["config", setting, program]);
+        world.git(&["config", "--global", setting, program]);
         let refused = WorktreeError::Programs { setting: setting.into(), program: program.into() };
         let task = &task("t1");
         assert_eq!(world.worktrees.diff(task, &made).await.unwrap_err(), refused);
@@ -353,9 +353,63 @@ async fn a_filter_that_lies_among_the_files_is_not_run() {
         if program != "sh trap.sh" {
             assert_eq!(world.refusal(&world.repository()).await, refused);
         }
-        world.git(&["config", "--unset", setting]);
+        world.git(&["config", "--global", "--unset", setting]);
     }
     assert!(!ran.exists());
+}
+
+/// A task can make a whole repository, with a configuration of its own that names programs anywhere.
+#[tokio::test]
+async fn a_program_that_only_the_repository_names_is_not_run() {
+    let world = World::new();
+    world.write(".gitattributes", "*.txt filter=x\n");
+    world.commit("with attributes");
+    let made = world.make("t1").await;
+    let ran = world.folder.path().join("ran");
+    let program = format!("sh -c 'touch \"{}\"; cat'", ran.display());
+    for setting in ["filter.x.smudge", "filter.x.clean", "filter.x.process", "merge.x.driver"] {
+        world.git(&["config", setting, &program]);
+        let refused =
+            WorktreeError::OwnPrograms { setting: setting.into(), program: program.clone() };
+        assert_eq!(world.refusal(&world.repository()).await, refused);
+        let diff = world.worktrees.diff(&task("t1"), &made.worktree).await;
+        assert_eq!(diff.unwrap_err(), refused);
+        world.git(&["config", "--unset", setting]);
+    }
+    // One that git-lfs writes itself is taken.
+    world.git(&["config", "filter.y.clean", "git-lfs clean -- %f"]);
+    world.make("t2").await;
+    assert!(!ran.exists());
+}
+
+/// An object that is not there is fetched by whatever the configuration says, unless git is told not to.
+#[tokio::test]
+async fn nothing_is_fetched() {
+    let world = World::new();
+    let ran = world.folder.path().join("ran");
+    let script = world.folder.path().join("p.sh");
+    std::fs::write(&script, format!("touch '{}'\n", ran.display())).unwrap();
+    let url = format!("ext::sh {}", script.display());
+    for (setting, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "o"),
+        ("remote.o.promisor", "true"),
+        ("protocol.ext.allow", "always"),
+        ("remote.o.url", &url),
+    ] {
+        world.git(&["config", setting, value]);
+    }
+    let blob = world.git(&["rev-parse", "HEAD:a.txt"]);
+    let object = world.repository().join(".git/objects").join(&blob[..2]).join(&blob[2..]);
+    std::fs::remove_file(object).unwrap();
+
+    let refused = world.refusal(&world.repository()).await;
+    assert!(matches!(refused, WorktreeError::Git { .. }), "{refused:?}");
+    assert!(!ran.exists());
+    // The trap works: git itself falls into it.
+    let mut git = Command::new("git");
+    git.args(["cat-file", "-p", &blob]).current_dir(world.repository());
+    assert!(!git.output().unwrap().status.success() && ran.exists());
 }
 
 #[tokio::test]
@@ -366,6 +420,15 @@ async fn a_repository_inside_a_worktree_is_named_and_stays() {
     std::fs::create_dir(&nested).unwrap();
     world.git_in(&nested, &["init", "--quiet"]);
     world.git_in(&nested, &["commit", "--quiet", "--allow-empty", "-m", "inside"]);
+
+    // In the place of a file that git knows, it is not shown as a repository.
+    let other = world.make("t2").await.worktree;
+    let inside = Path::new(&other.path).join("a.txt");
+    std::fs::remove_file(&inside).unwrap();
+    std::fs::rename(&nested, &inside).unwrap();
+    let expected = WorktreeError::Nested { folder: "a.txt".into() };
+    assert_eq!(world.worktrees.diff(&task("t2"), &other).await, Err(expected));
+    std::fs::rename(&inside, &nested).unwrap();
 
     let expected = WorktreeError::Nested { folder: "nested".into() };
     assert_eq!(world.worktrees.merge(&task("t1"), &made, "x").await, Err(expected.clone()));

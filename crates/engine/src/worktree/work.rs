@@ -10,6 +10,7 @@ use ostler_model::task::Worktree;
 use serde::{Deserialize, Serialize};
 
 use super::git::{Git, text};
+use super::index::{Changed, LIST};
 use super::{WorktreeError, Worktrees};
 
 /// Files that are named in a message; more are counted.
@@ -168,13 +169,12 @@ impl Worktrees {
 }
 
 async fn write_tree(git: &Git, folder: &Path) -> Result<String, WorktreeError> {
-    // A repository inside the worktree would become a link that leads nowhere; git shows its folder, with a slash.
-    let others = ["ls-files", "-z", "--others", "--exclude-standard"];
-    let others = git.run(folder, others).await?;
-    if let Some(nested) = names(&others).into_iter().find(|name| name.ends_with('/')) {
-        return Err(WorktreeError::Nested { folder: nested.trim_end_matches('/').into() });
+    let changed = Changed::read(folder, &git.run(folder, LIST).await?);
+    // It would become a link that leads nowhere.
+    if let Some(nested) = changed.nested.first() {
+        return Err(WorktreeError::Nested { folder: nested.into() });
     }
-    git.run(folder, ["add", "--all", "--", "."]).await?;
+    changed.put(git, folder, &[]).await?;
     Ok(text(&git.run(folder, ["write-tree"]).await?))
 }
 
