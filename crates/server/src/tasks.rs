@@ -64,6 +64,8 @@ pub struct Usual {
     pub retention: Retention,
     /// MCP clients that may decide: `token NAME`, or what one on the unix socket calls itself.
     pub mcp_may_decide: Vec<String>,
+    /// Files that are given to nobody.
+    pub private: files::PrivateFiles,
 }
 
 impl Office {
