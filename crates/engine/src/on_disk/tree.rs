@@ -9,7 +9,10 @@ use std::fs::{self, File, FileTimes};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ostler_codex::secrets::Secrets;
+
 use super::record::{Place, Record, State};
+use super::withheld::{Withheld, withheld};
 use crate::worktree::WorktreeError;
 use crate::worktree::git::{Git, text};
 
@@ -46,6 +49,7 @@ pub(super) async fn take(
     git: &Git,
     own: &Path,
     cwd: &Path,
+    secrets: &Secrets,
     record: &mut Record,
 ) -> Result<State, NotTaken> {
     if !cwd.is_dir() {
@@ -59,11 +63,11 @@ pub(super) async fn take(
         }
     };
     let private = private(git, own, &place);
-    match tree_of(&private, &place).await {
+    match tree_of(&private, &place, secrets).await {
         Ok(state) => Ok(state),
         // A copied index may use what only its own repository has.
         Err(NotTaken::Failed(_)) if fs::remove_file(own.join("index")).is_ok() => {
-            tree_of(&private, &place).await
+            tree_of(&private, &place, secrets).await
         }
         Err(why) => Err(why),
     }
@@ -95,7 +99,7 @@ pub(super) async fn compare(
     out.map(|out| String::from_utf8_lossy(&out).into_owned()).map_err(|error| error.to_string())
 }
 
-async fn tree_of(git: &Git, place: &Place) -> Result<State, NotTaken> {
+async fn tree_of(git: &Git, place: &Place, secrets: &Secrets) -> Result<State, NotTaken> {
     let with = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         settings(place).into_iter().chain(words).collect::<Vec<_>>()
@@ -103,16 +107,23 @@ async fn tree_of(git: &Git, place: &Place) -> Result<State, NotTaken> {
     let changed = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"];
     let changed = git.run(&place.top, with(&changed)).await?;
     let (nested, files) = sort(&changed);
+    let mut kept_out = Withheld::default();
     if !files.is_empty() {
-        let top = place.top.clone();
+        let (top, secrets) = (place.top.clone(), secrets.clone());
         let repositories = nested.len();
-        blocking(move || check_size(&top, &files, repositories)).await?;
+        let look = move || {
+            check_size(&top, &files, repositories)?;
+            withheld(&top, &files, &secrets)
+        };
+        kept_out = blocking(look).await?;
         let mut add = with(&["add", "--all", "--", "."]);
-        add.extend(nested.iter().map(|folder| format!(":(exclude,literal){folder}")));
+        let excluded = nested.iter().chain(&kept_out.paths);
+        add.extend(excluded.map(|path| format!(":(exclude,literal){path}")));
         git.run(&place.top, add).await?;
     }
     let tree = git.run(&place.top, with(&["write-tree"])).await?;
-    Ok(State::Tree { tree: text(&tree), nested })
+    let nested = nested.into_iter().map(|folder| secrets.hidden_in(folder)).collect();
+    Ok(State::Tree { tree: text(&tree), nested, withheld: kept_out.shown })
 }
 
 /// Looks at many files, or writes some.
