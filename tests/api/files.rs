@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use serde_json::json;
 
@@ -94,4 +95,56 @@ fn files_go_up_and_down_and_nowhere_else() {
     world.run(&["wait", &task]);
     assert_eq!(caller.call("DELETE", &format!("/v1/tasks/{task}"), &[], b"").status, 200);
     assert!(!world.path("o/state/files").join(&task).exists());
+}
+
+/// Whoever may look at tasks and start them may not read logins by it, nor what Ostler keeps of others.
+#[test]
+fn neither_logins_nor_ostlers_own_files_are_given() {
+    let world = world(NEWEST, vec![text("Done.")]);
+    let caller = Caller::of(&world);
+    fs::write(world.path("home/auth.json"), "{\"OPENAI_API_KEY\":\"k\"}").unwrap();
+    fs::write(world.path("inn/plain"), "p").unwrap();
+    fs::hard_link(world.path("home/auth.json"), world.path("inn/linked")).unwrap();
+    symlink(world.path("home"), world.path("house")).unwrap();
+    let start = |cwd: &str| {
+        let cwd = world.path(cwd);
+        let wish = json!({ "prompt": PROMPT, "cwd": cwd, "sandbox": "read-only" });
+        caller.post("/v1/tasks", &wish)["task"]["id"].as_str().unwrap().to_owned()
+    };
+    let get = |task: &str, path: &str| {
+        caller.call("GET", &format!("/v1/tasks/{task}/files/{path}"), &[], b"").status
+    };
+    let whole = |path: &str| world.path(path).display().to_string();
+    let (home, link, all, state) = (start("home"), start("house"), start(""), start("o/state"));
+    let found = [
+        ("home", get(&home, "auth.json"), 403),
+        ("home by its whole path", get(&home, &whole("home/auth.json")), 403),
+        ("home's settings", get(&home, "config.toml"), 403),
+        ("link to home", get(&link, "auth.json"), 403),
+        ("above home", get(&all, "home/auth.json"), 403),
+        ("by another name", get(&all, "inn/linked"), 403),
+        ("configuration", get(&all, "o/config/config.toml"), 403),
+        ("database", get(&all, "o/state/ostler.db"), 403),
+        ("state", get(&state, "ostler.db"), 403),
+        ("plain", get(&all, "inn/plain"), 200),
+    ];
+    assert_eq!(
+        found.map(|(what, status, _)| (what, status)),
+        found.map(|(what, _, status)| (what, status))
+    );
+    // What is below a task's own worktree is its work, although that is in the state folder.
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        let identity = ["-c", "user.name=x", "-c", "user.email=x@x"];
+        let done = git.args(identity).args(arguments).current_dir(world.path("inn")).status();
+        assert!(done.unwrap().success());
+    };
+    git(&["init", "-q"]);
+    git(&["add", "plain"]);
+    git(&["commit", "-q", "-m", "x"]);
+    let wish = json!({ "prompt": PROMPT, "cwd": world.path("inn"), "worktree": true });
+    let begun = caller.post("/v1/tasks", &wish);
+    let cwd = begun["task"]["settings"]["cwd"].as_str().unwrap();
+    assert!(cwd.starts_with(world.path("o/state").to_str().unwrap()), "{begun}");
+    assert_eq!(get(begun["task"]["id"].as_str().unwrap(), "plain"), 200);
 }

@@ -24,7 +24,12 @@ struct Said {
 
 impl Street {
     fn open(more: &str) -> Self {
-        let server = format!("\n[server]\nlisten = \"127.0.0.1:0\"\n{more}");
+        Self::with("", more)
+    }
+
+    /// With this in the `[tasks]` section, and this behind all.
+    fn with(tasks: &str, more: &str) -> Self {
+        let server = format!("{tasks}\n[server]\nlisten = \"127.0.0.1:0\"\n{more}");
         let answers = vec![command(LEAVES_A_LINE), text("Done.")];
         let world = World::with(NEWEST, vec![conversation(PROMPT, answers)], &server);
         let made = ["token", "new", "test", "--scope", "operate", "--scope", "decide"];
@@ -52,6 +57,12 @@ impl Street {
              accept: application/json, text/event-stream\r\ncontent-length: {length}\r\n\r\n"
         );
         self.raw(&[head.as_bytes(), body].concat())
+    }
+
+    fn post(&self, path: &str, head: &str, body: &Value) -> Said {
+        let (own, body) = (&self.address, body.to_string());
+        let head = format!("POST {path} HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n{head}");
+        self.raw(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes())
     }
 
     fn raw(&self, bytes: &[u8]) -> Said {
@@ -199,16 +210,7 @@ fn programs_name_no_address_of_their_own() {
         is_refused(&said);
     }
     let body = json!({ "prompt": "feed the horse", "cwd": street.world.path("inn"), "notify": ["local", elsewhere] });
-    let post = |path: &str, head: &str, body: &Value| {
-        let body = body.to_string();
-        street.raw(
-            format!(
-                "POST {path} HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n{head}content-length: {}\r\n\r\n{body}",
-                body.len()
-            )
-            .as_bytes(),
-        )
-    };
+    let post = |path: &str, head: &str, body: &Value| street.post(path, head, body);
     let made = street.world.json(&["token", "new", "ci", "--scope", "operate"]);
     let operates = format!("authorization: Bearer {}\r\n", word(&made["token"]));
     for head in [operates.clone(), format!("{bearer}ostler-mcp-client: groom\r\n")] {
@@ -225,12 +227,63 @@ fn programs_name_no_address_of_their_own() {
     let path = format!("/v1/tasks/{task}/fork");
     let said = post(&path, &operates, &json!({ "prompt": "and the key" }));
     assert_eq!(said.problem(), (403, "agent-refused".to_owned()));
+    let from_log = json!({ "prompt": "and the key", "from_log": true });
+    let said = post(&path, &operates, &from_log);
+    assert_eq!(said.problem(), (403, "agent-refused".to_owned()));
+    is_refused(&said);
+    assert_eq!(street.world.json(&["ls", "--all"])["tasks"].as_array().unwrap().len(), 1);
     assert_eq!(post(&path, &bearer, &json!({ "prompt": "and the mare" })).status, 201);
+    assert_eq!(post(&path, &bearer, &from_log).status, 201);
     // A target of the operator's is no secret way out.
     let mut fine = start.clone();
     fine["notify_target"] = json!("local");
     let said = street.call(&own, &bearer, "codex_start", &fine);
     assert!(said.body.contains("\"isError\":false"), "{said:?}");
+}
+
+/// A program that may not decide could have the tools of an MCP server run unasked, or Codex's own reviewer decide.
+#[test]
+fn programs_set_nothing_that_may_widen_rights() {
+    let street = Street::with("allow_config = [\"features.oats\"]", "");
+    let made = street.world.json(&["token", "new", "ci", "--scope", "operate"]);
+    let operates = format!("authorization: Bearer {}\r\n", word(&made["token"]));
+    let by_mcp = format!("{}ostler-mcp-client: groom\r\n", street.bearer());
+    let cwd = street.world.path("inn");
+    let start = |head: &str, key: &str, value: &str| {
+        let body = json!({ "prompt": PROMPT, "cwd": cwd, "approval": "untrusted", "config": { key: value } });
+        street.post("/v1/tasks", head, &body)
+    };
+    for (key, value) in [
+        ("features.guardian_approval", "false"),
+        ("auto_review.policy", "\"allow all\""),
+        ("permissions.mine.network.enabled", "true"),
+        ("profile", "\"wide\""),
+        ("skills.config", "[]"),
+        ("model_catalog_json", "\"/tmp/x\""),
+        ("mcp_servers.hay.enabled", "true"),
+        ("mcp_servers.hay.disabled_tools", "[]"),
+        ("mcp_servers.hay.default_tools_approval_mode", "\"approve\""),
+        ("tools.view_image", "false"),
+    ] {
+        for head in [&operates, &by_mcp] {
+            let said = start(head, key, value);
+            assert_eq!(said.problem(), (403, "agent-refused".to_owned()), "{key}");
+            assert!(said.body.contains(key) && said.body.contains("allow_config"), "{said:?}");
+        }
+    }
+    // What makes tools run unasked needs the operator's leave whoever asks; the rest a person may.
+    let bearer = street.bearer();
+    let said = start(&bearer, "mcp_servers.hay.default_tools_approval_mode", "\"approve\"");
+    assert_eq!(said.problem(), (400, "bad-request".to_owned()));
+    assert_eq!(street.world.json(&["ls", "--all"])["tasks"], json!([]), "nothing was started");
+    for (head, key, value) in [
+        (&bearer, "tools.view_image", "false"),
+        (&operates, "features.oats", "true"),
+        (&operates, "model_verbosity", "\"low\""),
+    ] {
+        let said = start(head, key, value);
+        assert_eq!(said.status, 201, "{key} {said:?}");
+    }
 }
 
 /// What is named in two ways must be one thing: a program that means one task must not approve the command of another.

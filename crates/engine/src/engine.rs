@@ -16,6 +16,7 @@ pub(crate) use answering::too_late;
 pub use changes::{DiffFrom, DiffOf, TaskDiff};
 pub use new_task::{fork_of, fresh_task_id};
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -221,6 +222,11 @@ impl Engine {
     /// What is remembered. Reading needs nobody's leave.
     pub fn store(&self) -> &Store {
         &self.shared.store
+    }
+
+    /// Those keys of a task's configuration that are not known to leave its rights as they are, and that the operator has not named.
+    pub fn widening(&self, config: &BTreeMap<String, String>) -> Vec<String> {
+        self.shared.live().allowed.widening(config).into_iter().map(str::to_owned).collect()
     }
 
     /// Writes a task down and lets it run when its time has come. With a key, a second start is the first one.

@@ -10,6 +10,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod withheld;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ostler_codex::secrets::Secrets;
 use ostler_model::{Task, TaskId, TurnId};
 use ostler_store::Store;
 use tokio::sync::{Semaphore, watch};
@@ -43,6 +45,8 @@ struct Inner {
     /// Holds one folder per task.
     folder: PathBuf,
     git: Git,
+    /// The logins of all Codex homes that tasks were seen in, and the secret variables that app-servers are given.
+    secrets: Secrets,
     tasks: Mutex<HashMap<TaskId, Seen>>,
     jobs: Mutex<JoinSet<()>>,
 }
@@ -65,8 +69,10 @@ struct Seen {
 impl OnDisk {
     pub(crate) fn new(folder: PathBuf, environment: &[(OsString, OsString)]) -> Self {
         let git = Git::new(environment);
+        let secrets = Secrets::default();
+        secrets.learn_environment(environment);
         let (tasks, jobs) = (Mutex::default(), Mutex::default());
-        Self { inner: Arc::new(Inner { folder, git, tasks, jobs }) }
+        Self { inner: Arc::new(Inner { folder, git, secrets, tasks, jobs }) }
     }
 
     /// What git runs in a folder because only the repository there names it.
@@ -168,6 +174,19 @@ impl OnDisk {
         drop(jobs.join_all().await);
     }
 
+    /// What must not be shown or kept of what this task's commands may have read, as it is now.
+    pub(crate) async fn secrets(&self, task: &Task) -> Secrets {
+        let secrets = self.inner.secrets.clone();
+        let (watched, home) = (secrets.clone(), task.settings.codex.home.clone());
+        // It reads a small file for each home.
+        let watch = move || match home {
+            Some(home) => watched.watch_login(Path::new(&home)),
+            None => watched.look_again(true),
+        };
+        drop(tokio::task::spawn_blocking(watch).await);
+        secrets
+    }
+
     /// The folder as it is now. One that was too large or too slow once is not tried again.
     async fn state(&self, id: &TaskId, task: &Task, record: &mut Record) -> State {
         if let Some(why) = &record.hopeless {
@@ -175,7 +194,8 @@ impl OnDisk {
         }
         let cwd = Path::new(&task.settings.cwd);
         let own = self.folder_of(id);
-        let taken = tree::take(&self.inner.git, &own, cwd, record);
+        let secrets = self.secrets(task).await;
+        let taken = tree::take(&self.inner.git, &own, cwd, &secrets, record);
         let (why, is_hopeless) = match timeout(DEADLINE, taken).await {
             Ok(Ok(state)) => return state,
             Ok(Err(NotTaken::TooMuch(why))) => (why, true),

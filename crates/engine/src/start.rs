@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use ostler_codex::thread::settings::names_program;
+use ostler_codex::thread::settings::{names_program, widens_nothing};
 use ostler_model::Input;
 use ostler_model::TaskId;
 use ostler_model::task::{Approval, ForkedFrom, SandboxMode, TaskSettings};
@@ -71,14 +71,25 @@ impl fmt::Debug for OwnConfig {
 impl Allowed {
     /// Those keys that would start programs, or lead elsewhere, and that the operator has not named.
     fn foreign_programs<'a>(&self, config: &'a BTreeMap<String, String>) -> Vec<&'a str> {
-        let is_allowed = |key: &str| {
-            let below = |rest: &str| rest.is_empty() || rest.starts_with('.');
-            self.config.iter().any(|known| key.strip_prefix(known.as_str()).is_some_and(below))
-        };
         let is_foreign = |(key, value): &(&String, &String)| {
-            names_program(key) && !is_allowed(key) && !(self.own_config.0)(key, value)
+            names_program(key) && !self.is_operator_s(key, value)
         };
         config.iter().filter(is_foreign).map(|(key, _)| key.as_str()).collect()
+    }
+
+    /// Those keys that are not known to leave a thread's rights as they are, and that the operator has not named.
+    pub(crate) fn widening<'a>(&self, config: &'a BTreeMap<String, String>) -> Vec<&'a str> {
+        let is_wide = |(key, value): &(&String, &String)| {
+            !widens_nothing(key, value) && !self.is_operator_s(key, value)
+        };
+        config.iter().filter(is_wide).map(|(key, _)| key.as_str()).collect()
+    }
+
+    fn is_operator_s(&self, key: &str, value: &str) -> bool {
+        let below = |rest: &str| rest.is_empty() || rest.starts_with('.');
+        let is_named =
+            self.config.iter().any(|known| key.strip_prefix(known.as_str()).is_some_and(below));
+        is_named || (self.own_config.0)(key, value)
     }
 }
 
@@ -137,8 +148,8 @@ pub(crate) fn check(
     if wish.forked_from.is_none() {
         for key in allowed.foreign_programs(&settings.config) {
             let message = format!(
-                "{key} makes Codex start programs or sends what it knows elsewhere, outside of the sandbox; the operator allows \
-                 it with `allow_config = [{key:?}]` in [tasks]"
+                "{key} makes Codex start programs, run their tools unasked, or send what it knows elsewhere, outside of the sandbox; the \
+                 operator allows it with `allow_config = [{key:?}]` in [tasks]"
             );
             problem("config", message);
         }
@@ -221,5 +232,13 @@ mod tests {
         ]);
         let refused = ["hooks", "mcp_servers.hay", "mcp_servers.oatsmeal.command"];
         assert_eq!(allowed.foreign_programs(&asked), refused);
+        let asked = config(&[
+            ("features.apps", "true"),
+            ("mcp_servers.hay", "{}"),
+            ("mcp_servers.oats.enabled", "true"),
+            ("mcp_servers.rye.enabled", "true"),
+            ("model_verbosity", "\"low\""),
+        ]);
+        assert_eq!(allowed.widening(&asked), ["features.apps", "mcp_servers.rye.enabled"]);
     }
 }

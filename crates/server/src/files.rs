@@ -5,6 +5,7 @@
 
 mod folder;
 mod name;
+mod private;
 mod range;
 mod upload;
 
@@ -28,6 +29,7 @@ use crate::problem::{Problem, Trouble};
 use crate::tasks::Office;
 use crate::{Caller, ids};
 use folder::{Folder, FolderError};
+pub use private::PrivateFiles;
 use range::Wanted;
 
 /// What is read of a file at once.
@@ -91,11 +93,12 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let task = ids::task(office.engine.store(), &task).await?;
     let own = PathBuf::from(&task.settings.cwd);
+    let given = office.files_of(&task.id);
     let (root, path) = match path.starts_with('/') {
         false => (own, PathBuf::from(path)),
         true => {
             let path = PathBuf::from(path);
-            let roots = [own, office.files_of(&task.id)];
+            let roots = [given.clone(), own];
             let below = roots.into_iter().find_map(|root| {
                 let rest = path.strip_prefix(&root).ok()?.to_owned();
                 Some((root, rest))
@@ -104,7 +107,18 @@ pub(crate) async fn show(
         }
     };
     let wanted = path.clone();
-    let opened = spawn_blocking(move || Folder::open(&root)?.file(&wanted)).await;
+    let usual = office.usual();
+    let home = task.settings.codex.home.map(PathBuf::from);
+    let open = move || {
+        let (file, bytes) = Folder::open(&root)?.file(&wanted)?;
+        let mut private = usual.private.clone();
+        private.codex_homes.extend(home);
+        match root != given && private.holds(&file) {
+            true => Err(FolderError::Private),
+            false => Ok((file, bytes)),
+        }
+    };
+    let opened = spawn_blocking(open).await;
     let opened =
         opened.map_err(|_| Problem::new(Trouble::Internal, "the file cannot be opened"))?;
     let (file, bytes) = opened?;
@@ -174,6 +188,7 @@ impl From<FolderError> for Problem {
     fn from(error: FolderError) -> Self {
         let (trouble, hint) = match &error {
             FolderError::Outside => (Trouble::FileRefused, "name a file below the task's folder"),
+            FolderError::Private => (Trouble::FileRefused, "read it on the machine itself"),
             FolderError::NotThere => {
                 (Trouble::NotFound, "the path begins at the folder that the task works in")
             }

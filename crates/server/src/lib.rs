@@ -55,6 +55,7 @@ mod worktree;
 
 pub use caller::{Caller, Look, Standing};
 pub use door::{Door, DoorError, DoorSettings, Limits, SOCKET_PATH_LIMIT_BYTES};
+pub use files::PrivateFiles;
 pub use given::Given;
 pub use hall::{Hall, Listens, StopMode};
 pub use problem::{Problem, Trouble};

@@ -1,24 +1,59 @@
-//! Who may name an address that a task's answer is sent to.
+//! What only people may have a task do: tell an address of their own, and have settings of Codex that may widen its rights.
 //!
 //! A target of the configuration is the operator's choice. An address that a caller brings is the caller's, and whatever the task reads
-//! can be sent there. So only people may bring one: no agent, no MCP program, and no token that has not all the rights of a person.
+//! can be sent there; a setting of Codex can have tools run unasked. So only people may bring one: no agent, no MCP program, and no
+//! token that has not all the rights of a person.
 
+use std::collections::BTreeMap;
+
+use ostler_engine::Engine;
 use ostler_model::AuditKind;
 use ostler_model::notification::is_address;
+use ostler_model::task::TaskSettings;
 
 use crate::Caller;
 use crate::guard::{Rights, Scope};
 use crate::problem::{Problem, Trouble};
 
-const HINT: &str = "name a target of the configuration, which the operator sets up as a [notify.NAME] section, or `local`; \
-                    or let a person start the task with `ostler start --notify ADDRESS`";
+const TARGET_HINT: &str = "name a target of the configuration, which the operator sets up as a [notify.NAME] section, or `local`; \
+                           or let a person start the task with `ostler start --notify ADDRESS`";
+const CONFIG_HINT: &str = "leave it out, let a person start the task with `ostler start -c KEY=VALUE`, or have the operator name it \
+                           in `allow_config` in [tasks]";
 
-/// Refuses addresses from callers that are no persons. The caller must have been looked at.
-pub(crate) fn check(caller: &Caller, rights: &Rights, notify: &[String]) -> Result<(), Problem> {
-    let Some(address) = notify.iter().find(|target| is_address(target)) else { return Ok(()) };
+/// Refuses addresses and settings of Codex from callers that are no persons. `known` are settings that need nobody's leave: those that the
+/// configuration has for all tasks, or those of the task that is copied. The caller must have been looked at.
+pub(crate) fn check(
+    engine: &Engine,
+    caller: &Caller,
+    rights: &Rights,
+    settings: &TaskSettings,
+    known: &BTreeMap<String, String>,
+) -> Result<(), Problem> {
+    if let Some(address) = settings.notify.iter().find(|target| is_address(target)) {
+        let to_do = format!("have what a task says sent to {address:?}");
+        must_be_person(caller, rights, &to_do, TARGET_HINT)?;
+    }
+    let mut strange = engine.widening(&settings.config);
+    strange.retain(|key| settings.config.get(key) != known.get(key));
+    if !strange.is_empty() {
+        let to_do = format!(
+            "have a task with {}, which may give it more rights than Codex's own file does",
+            strange.join(", ")
+        );
+        must_be_person(caller, rights, &to_do, CONFIG_HINT)?;
+    }
+    Ok(())
+}
+
+fn must_be_person(
+    caller: &Caller,
+    rights: &Rights,
+    to_do: &str,
+    hint: &str,
+) -> Result<(), Problem> {
     let refused = |who: &str| {
-        let detail = format!("{who} may not have what a task says sent to {address:?}");
-        Err(Problem::new(Trouble::AgentRefused, detail).hint(HINT).audited(AuditKind::AgentRefused))
+        let detail = format!("{who} may not {to_do}");
+        Err(Problem::new(Trouble::AgentRefused, detail).hint(hint).audited(AuditKind::AgentRefused))
     };
     if let Some(client) = &caller.mcp {
         return refused(&format!("{client} comes by MCP, and"));
@@ -28,7 +63,5 @@ pub(crate) fn check(caller: &Caller, rights: &Rights, notify: &[String]) -> Resu
     {
         return refused(&format!("{} has not the scope decide, and", caller.name()));
     }
-    caller
-        .must_be_person(&format!("have what a task says sent to {address:?}"))
-        .map_err(|refused| refused.hint(HINT))
+    caller.must_be_person(to_do).map_err(|refused| refused.hint(hint))
 }

@@ -1,5 +1,6 @@
 //! Tasks over HTTP: start, list, look, send, interrupt, fork, remove.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -63,6 +64,8 @@ pub struct Usual {
     pub retention: Retention,
     /// MCP clients that may decide: `token NAME`, or what one on the unix socket calls itself.
     pub mcp_may_decide: Vec<String>,
+    /// Files that are given to nobody.
+    pub private: files::PrivateFiles,
 }
 
 impl Office {
@@ -270,13 +273,12 @@ async fn start(
         settings.sandbox.network &= request.network.is_some();
         settings.sandbox.writable_roots.clone_from(&request.writable_roots);
     }
-    bounds::check(&office, &caller, &mut settings).await?;
     let worktree = match request.worktree {
         Some(true) => bounds::may_have_worktree(&caller).map(|()| true)?,
         Some(false) => false,
         None => usual.worktree && bounds::may_have_worktree(&caller).is_ok(),
     };
-    targets::check(&caller, &rights, &settings.notify)?;
+    check_rights(&office, (&rights, &caller), &mut settings, &usual.settings.config).await?;
     if !request.unset.is_empty() && caller.key.is_none() {
         // What the operator has for all tasks may be what keeps an agent's within bounds. Who comes with a token or a login may
         // what it is good for.
@@ -300,6 +302,18 @@ async fn start(
     let engine = &office.engine;
     let unchecked = engine.check_model(&wish.settings, model.as_deref(), effort.as_deref()).await?;
     begin(&office, wish, unchecked).await
+}
+
+/// What every new task must pass, also a copy: it says other things than its parent, and would have them sent to the same address.
+/// The caller must have been looked at.
+async fn check_rights(
+    office: &Office,
+    (rights, caller): (&Rights, &Caller),
+    settings: &mut TaskSettings,
+    known: &BTreeMap<String, String>,
+) -> Result<(), Problem> {
+    bounds::check(office, caller, settings).await?;
+    targets::check(&office.engine, caller, rights, settings, known)
 }
 
 /// Of a prompt and an input only one would be used.
@@ -336,7 +350,7 @@ async fn fork(
     rights.look_at(&mut caller).await;
     agents::may_touch(&caller, &parent, "fork")?;
     if request.from_log {
-        return begin_from_log(&office, &caller, parent, request, key).await;
+        return begin_from_log(&office, (&rights, &caller), parent, request, key).await;
     }
     if request.cwd.is_some() {
         return Err(Problem::new(Trouble::BadRequest, "cwd is only for a fork with from_log"));
@@ -350,9 +364,8 @@ async fn fork(
         bounds::may_have_worktree(&caller)?;
     }
     let mut settings = TaskSettings { worktree: None, ..parent.settings };
-    bounds::check(&office, &caller, &mut settings).await?;
-    // The copy says other things than its parent, and would have them sent to the same address.
-    targets::check(&caller, &rights, &settings.notify)?;
+    let known = settings.config.clone();
+    check_rights(&office, (&rights, &caller), &mut settings, &known).await?;
     let wish = StartTask {
         settings,
         input: Input::text(request.prompt.unwrap_or_default()),
@@ -369,7 +382,7 @@ async fn fork(
 /// A new thread that knows what was said in the old one: nothing of Codex's own is needed for it.
 async fn begin_from_log(
     office: &Office,
-    caller: &Caller,
+    (rights, caller): (&Rights, &Caller),
     parent: Task,
     request: ForkRequest,
     key: Option<String>,
@@ -385,7 +398,8 @@ async fn begin_from_log(
     }
     let mut settings = TaskSettings { worktree: None, ..parent.settings };
     settings.cwd = request.cwd.unwrap_or(settings.cwd);
-    bounds::check(office, caller, &mut settings).await?;
+    let known = settings.config.clone();
+    check_rights(office, (rights, caller), &mut settings, &known).await?;
     let by = caller.name();
     let wish = StartTask { settings, input, by, key, forked_from: None, id: None, worktree };
     begin(office, wish, None).await

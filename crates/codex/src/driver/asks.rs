@@ -154,7 +154,8 @@ impl Actor {
         let Some(server) = self.server().cloned() else { return };
         self.hide_secrets(thread, &pending.content, decision);
         let request = parse_server_request(&pending.call.method, pending.call.params_json());
-        let reply = ask::answer(&request, decision, server.version());
+        let decision = self.filter.as_asked(&pending.content, decision);
+        let reply = ask::answer(&request, &decision, server.version());
         let thread = thread.clone();
         self.spawn(async move {
             if let Some(told) = pending.reason_told {

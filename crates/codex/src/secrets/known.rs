@@ -6,11 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use memchr::memmem::Finder;
 
+use super::Filter;
 use super::learn::Watched;
 use crate::keeper::redact::SHORTEST_SECRET_BYTES;
 
 /// Shorter values occur in ordinary text all the time; to replace them would garble every message.
 pub(crate) const SHORTEST_KNOWN_BYTES: usize = 4;
+
+/// Shorter values may be ordinary words, so that a file is not one with a login because it has them.
+const SHORTEST_TELLING_BYTES: usize = 16;
 
 /// Registered values. A clone is the same registry; a value counts from the next text on.
 #[derive(Clone, Default)]
@@ -65,6 +69,30 @@ impl Secrets {
                 }
             }
         });
+    }
+
+    /// The text without registered values and without what looks like a secret.
+    pub fn hidden_in(&self, mut text: String) -> String {
+        Filter::new(self.clone()).text(&mut text);
+        text
+    }
+
+    /// Whether a registered value that is too long to be an ordinary word stands in these bytes. A short one says nothing of what it is in:
+    /// the password of a test may be the name of its database.
+    pub fn is_in(&self, bytes: &[u8]) -> bool {
+        let mut is_in = false;
+        self.each(&mut |secret| {
+            let is_long = secret.needle().len() >= SHORTEST_TELLING_BYTES;
+            is_in = is_in || is_long && secret.find(bytes).is_some();
+        });
+        is_in
+    }
+
+    /// How long the longest registered value is.
+    pub fn longest(&self) -> usize {
+        let mut longest = 0;
+        self.each(&mut |secret| longest = longest.max(secret.needle().len()));
+        longest
     }
 
     /// Where the text's end, of at least this many bytes, may be the beginning of a registered value.

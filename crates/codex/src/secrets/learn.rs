@@ -101,7 +101,7 @@ impl Secrets {
     }
 
     /// Reads files again that have changed. Codex writes a new login when it has refreshed its tokens.
-    pub(crate) fn look_again(&self, at_once: bool) {
+    pub fn look_again(&self, at_once: bool) {
         let mut watched = self.watched().lock().unwrap_or_else(PoisonError::into_inner);
         if watched.files.is_empty()
             || !at_once && watched.looked.is_some_and(|looked| looked.elapsed() < BETWEEN_LOOKS)

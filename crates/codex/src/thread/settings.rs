@@ -15,7 +15,7 @@ mod translate;
 pub use check::{InvalidSettings, SettingError};
 pub use compare::{Difference, Direction, Setting, compare};
 pub use mcp_server::McpServer;
-pub use programs::names_program;
+pub use programs::{names_program, widens_nothing};
 
 use std::collections::BTreeMap;
 

@@ -118,8 +118,9 @@ section! {
     /// Whether a task may be started with the approval `never`: Codex then asks nobody.
     allow_approval_never: bool = false;
     /// Keys of Codex's configuration that a task may be started with (`ostler start -c KEY=VALUE`) although Codex then starts
-    /// programs or sends what it knows elsewhere, outside of the sandbox: `"mcp_servers.NAME"`, `"model_providers.NAME"`,
-    /// `"notify"`, `"hooks"` and their like, each with all keys below it. None may be by default. What stands in Codex's own file,
-    /// and the servers that `ostler migrate` keeps, need no leave.
+    /// programs or sends what it knows elsewhere, outside of the sandbox, or runs a server's tools unasked: `"mcp_servers.NAME"`,
+    /// `"model_providers.NAME"`, `"notify"`, `"hooks"` and their like, each with all keys below it. A token without `decide` and an
+    /// MCP client need it also for every other key that is not known to leave a task's rights as they are. None may be by default.
+    /// What stands in Codex's own file, and the servers that `ostler migrate` keeps, need no leave.
     allow_config: Vec<String> = vec![];
 }

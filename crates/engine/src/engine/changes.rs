@@ -1,7 +1,7 @@
 //! What a task has changed, and what becomes of it.
 
 use ostler_model::task::Worktree;
-use ostler_model::{TaskId, TaskState};
+use ostler_model::{Task, TaskId, TaskState};
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
@@ -45,9 +45,26 @@ pub enum DiffFrom {
 }
 
 impl Engine {
-    /// What a task has changed: in its worktree, or on disk in its turns.
+    /// What a task has changed: in its worktree, or on disk in its turns. Without the secrets that its commands may have read: whoever sees
+    /// diffs need not be one who sees logins.
     pub async fn diff(&self, task: &TaskId, of: DiffOf) -> Result<TaskDiff, Refusal> {
         let found = self.find(task).await?;
+        let secrets = self.shared.on_disk.secrets(&found).await;
+        let TaskDiff { task, mut from, diff } = self.whole_diff(found, of).await?;
+        match &mut from {
+            DiffFrom::Disk { notes } => {
+                notes.iter_mut().for_each(|note| *note = secrets.hidden_in(std::mem::take(note)));
+            }
+            DiffFrom::Unknown { why, .. } => *why = secrets.hidden_in(std::mem::take(why)),
+            DiffFrom::Worktree { .. } => {}
+        }
+        // One may have many megabytes.
+        let diff = tokio::task::spawn_blocking(move || secrets.hidden_in(diff)).await;
+        let diff = diff.unwrap_or_else(|error| format!("it cannot be shown: {error}\n"));
+        Ok(TaskDiff { task, from, diff })
+    }
+
+    async fn whole_diff(&self, found: Task, of: DiffOf) -> Result<TaskDiff, Refusal> {
         let task = found.id.clone();
         if let (Some(worktree), DiffOf::AllTurns | DiffOf::LastTurn) =
             (&found.settings.worktree, of)

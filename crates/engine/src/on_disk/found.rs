@@ -100,12 +100,16 @@ impl OnDisk {
 
     async fn compare(&self, task: &TaskId, record: &Record, span: Span) -> DiskDiff {
         let Span { before, after, mut notes } = span;
-        let (before, after, nested) = match (before, after) {
+        let (before, after, nested, withheld) = match (before, after) {
             (State::Unknown { why }, _) | (_, State::Unknown { why }) => {
                 return DiskDiff::Unknown { why };
             }
-            (State::Tree { tree: before, .. }, State::Tree { tree, nested }) => {
-                (before, tree, nested)
+            (
+                State::Tree { tree: before, withheld: mut earlier, .. },
+                State::Tree { tree, nested, withheld },
+            ) => {
+                earlier.extend(withheld);
+                (before, tree, nested, earlier)
             }
         };
         let Some(place) = &record.place else {
@@ -116,6 +120,13 @@ impl OnDisk {
             notes.push(format!(
                 "repositories inside of the folder are not looked into: {}",
                 nested.join(", ")
+            ));
+        }
+        if !withheld.is_empty() {
+            let withheld: Vec<String> = withheld.into_iter().collect();
+            notes.push(format!(
+                "these hold a secret, so they are not kept and what changed in them is not here: {}",
+                withheld.join(", ")
             ));
         }
         if before == after {

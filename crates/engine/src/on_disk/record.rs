@@ -44,6 +44,9 @@ pub(super) enum State {
         tree: String,
         /// Repositories inside, which are not looked into.
         nested: BTreeSet<String>,
+        /// Files that hold a secret, or have one in their name, which is not in this name. They are not in the tree.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        withheld: BTreeSet<String>,
     },
     Unknown {
         why: String,

@@ -357,3 +357,47 @@ async fn turns_that_nobody_saw_are_unknown_and_what_others_did_is_said() {
     next.forget(&task.id).await;
     assert!(!place.root.path().join("changes/t1").exists());
 }
+
+#[tokio::test]
+async fn a_file_with_a_login_is_not_kept_and_named() {
+    const LOGIN: &str = "zebra.canary.of.the.login";
+    let place = Place::new();
+    let home = place.root.path().join(".codex");
+    fs::create_dir(&home).unwrap();
+    fs::write(home.join("auth.json"), format!("{{\"OPENAI_API_KEY\":\"{LOGIN}\"}}")).unwrap();
+    place.put("before.txt", "oats\n");
+    let task = place.task("t1");
+    let large = [vec![b'x'; 256 * 1024 - 5], LOGIN.into(), vec![b'y'; 300 * 1024]].concat();
+    let work = || {
+        place.put("before.txt", format!("oats\n{LOGIN}\n"));
+        place.put("plain.txt", "hay\n");
+        place.put("across/pieces.bin", &large);
+        place.put(&format!("named {LOGIN}/made.txt"), "straw\n");
+        std::os::unix::fs::symlink(format!("/{LOGIN}"), place.work().join("link")).unwrap();
+        std::os::unix::fs::symlink(home.join("auth.json"), place.work().join("fine")).unwrap();
+    };
+    place.turn(&task, "one", work).await;
+    let (diff, notes) = place.known(&task, turn("one")).await;
+    assert!(diff.contains("+hay") && diff.contains("b/fine"), "{diff}");
+    let note = "these hold a secret, so they are not kept and what changed in them is not here: \
+                across/pieces.bin, before.txt, link, named ‹redacted›/made.txt";
+    assert_eq!(notes, [note]);
+    let kept = place.root.path().join("changes/t1");
+    let objects = Command::new("git")
+        .arg("--git-dir")
+        .arg(&kept)
+        .args(["cat-file", "--batch-all-objects", "--batch"])
+        .output()
+        .unwrap();
+    let holds = |bytes: &[u8]| bytes.windows(LOGIN.len()).any(|it| it == LOGIN.as_bytes());
+    assert!(objects.status.success() && !holds(&objects.stdout) && !holds(diff.as_bytes()));
+    for (file, bytes) in files(&kept) {
+        assert!(!holds(&bytes), "{file}");
+    }
+
+    // Without it they are files like others.
+    place.turn(&task, "two", || place.put("before.txt", "oats\nrye\n")).await;
+    let (diff, notes) = place.known(&task, turn("two")).await;
+    assert!(diff.contains("+rye") && !diff.contains("hay"), "{diff}");
+    assert_eq!(notes, [note], "it held one before the turn");
+}

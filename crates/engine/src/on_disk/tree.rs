@@ -5,11 +5,15 @@
 //! started inside of a repository that lies in the folder either (see `worktree::index`). Objects that a checkout has already are
 //! read from there, and a copy of its index saves reading every file again.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ostler_codex::secrets::Secrets;
+
 use super::record::{Place, Record, State};
+use super::withheld::withheld;
 use crate::worktree::WorktreeError;
 use crate::worktree::git::{Git, text};
 use crate::worktree::index::{Changed, LIST, drop_links};
@@ -47,6 +51,7 @@ pub(super) async fn take(
     git: &Git,
     own: &Path,
     cwd: &Path,
+    secrets: &Secrets,
     record: &mut Record,
 ) -> Result<State, NotTaken> {
     if !cwd.is_dir() {
@@ -60,11 +65,11 @@ pub(super) async fn take(
         }
     };
     let private = private(git, own, &place);
-    match tree_of(&private, &place).await {
+    match tree_of(&private, &place, secrets).await {
         Ok(state) => Ok(state),
         // A copied index may use what only its own repository has.
         Err(NotTaken::Failed(_)) if fs::remove_file(own.join("index")).is_ok() => {
-            tree_of(&private, &place).await
+            tree_of(&private, &place, secrets).await
         }
         Err(why) => Err(why),
     }
@@ -96,21 +101,26 @@ pub(super) async fn compare(
     out.map(|out| String::from_utf8_lossy(&out).into_owned()).map_err(|error| error.to_string())
 }
 
-async fn tree_of(git: &Git, place: &Place) -> Result<State, NotTaken> {
+async fn tree_of(git: &Git, place: &Place, secrets: &Secrets) -> Result<State, NotTaken> {
     let with = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         settings(place).into_iter().chain(words).collect::<Vec<_>>()
     };
     let listed = git.run(&place.top, with(&LIST)).await?;
-    let top = place.top.clone();
+    let (top, secrets) = (place.top.clone(), secrets.clone());
     let look = move || {
-        let changed = Changed::read(&top, &listed);
-        check_size(&top, &changed).map(|()| changed)
+        let mut changed = Changed::read(&top, &listed);
+        check_size(&top, &changed)?;
+        let withheld = withheld(&top, &changed.files, &secrets)?;
+        changed.files.retain(|file| !withheld.paths.contains(file));
+        let nested: BTreeSet<String> =
+            changed.nested.iter().map(|folder| secrets.hidden_in(folder.clone())).collect();
+        Ok((changed, withheld.shown, nested))
     };
-    let changed = blocking(look).await?;
+    let (changed, withheld, nested) = blocking(look).await?;
     changed.put(git, &place.top, &settings(place)).await?;
     let tree = git.run(&place.top, with(&["write-tree"])).await?;
-    Ok(State::Tree { tree: text(&tree), nested: changed.nested })
+    Ok(State::Tree { tree: text(&tree), nested, withheld })
 }
 
 /// Looks at many files, or writes some.

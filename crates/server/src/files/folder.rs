@@ -12,6 +12,8 @@ use rustix::io::Errno;
 pub(super) enum FolderError {
     #[error("this path leads out of the task's folder")]
     Outside,
+    #[error("this file is Codex's or Ostler's own, and may hold logins")]
+    Private,
     #[error("there is no such file")]
     NotThere,
     #[error("this is a folder or something else that is no file")]

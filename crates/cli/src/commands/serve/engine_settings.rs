@@ -17,7 +17,7 @@ use ostler_model::task::{
 };
 use ostler_model::thread::OnStall;
 use ostler_model::{RuleId, TaskState};
-use ostler_server::Usual;
+use ostler_server::{PrivateFiles, Usual};
 use serde_json::Value;
 
 use super::notify_settings;
@@ -187,6 +187,22 @@ pub(super) fn usual(places: &Places, config: &Config) -> Usual {
         worktree: config.tasks.worktree,
         retention: retention(config),
         mcp_may_decide: config.mcp.may_decide.clone(),
+        private: private(places, config),
+    }
+}
+
+/// What no task's files are given from.
+fn private(places: &Places, config: &Config) -> PrivateFiles {
+    let Homes { usual, named, mut own, .. } = homes(places, config);
+    for end in ["", "-wal", "-shm"] {
+        let mut file = config.store.path.clone().into_os_string();
+        file.push(end);
+        own.push(file.into());
+    }
+    PrivateFiles {
+        codex_homes: named.into_iter().chain(usual).chain(places.default_codex_home()).collect(),
+        own,
+        works: config.worktree.folder.clone(),
     }
 }
 
