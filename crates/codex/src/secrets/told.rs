@@ -177,7 +177,7 @@ fn item_texts(item: &mut Item, texts: Texts, look: Look<'_>) {
             look(output, Kind::Prose);
         }
         ItemBody::ReviewBegan { review } | ItemBody::ReviewEnded { review } => {
-            look(review, Kind::Prose)
+            look(review, Kind::Prose);
         }
         ItemBody::Other { name: _, json } => look(json, Kind::Prose),
         ItemBody::Sleep { duration_ms: _ } | ItemBody::Compaction => {}
