@@ -75,7 +75,7 @@ impl Runner {
         if let AskKind::FileChange(change) = &mut followed.content.kind {
             on_disk(change, cwd);
         }
-        by_rule(&self.shared.rules(), &followed, cwd)?;
+        by_rule(&self.shared.rules(), &followed, cwd).filter(|it| it.decision.allows())?;
         Some(format!("a rule for files is not enough: {who}, so a link could lead elsewhere"))
     }
 
