@@ -146,7 +146,7 @@ mod tests {
         call("call_1", "exec_command", arguments)
     }
 
-    fn turn(approval: Value, sandbox: &str) -> Value {
+    fn turn(approval: &Value, sandbox: &str) -> Value {
         let payload = json!({ "approval_policy": approval, "sandbox_policy": { "type": sandbox } });
         json!({ "type": "turn_context", "payload": payload })
     }
@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn what_confines_the_turn_counts() {
         let last = |approval: Value, sandbox| {
-            let usual = turn(json!("on-request"), "read-only");
-            found(&[usual, turn(approval, sandbox), exec(PLAIN)], "").unwrap()
+            let usual = turn(&json!("on-request"), "read-only");
+            found(&[usual, turn(&approval, sandbox), exec(PLAIN)], "").unwrap()
         };
         assert_eq!(last(json!("untrusted"), "read-only"), Sandboxing::InsideFirst);
         assert_eq!(last(json!("on-request"), "workspace-write"), Sandboxing::Inside);

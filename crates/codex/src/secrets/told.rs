@@ -189,14 +189,8 @@ pub(super) fn ask_texts(ask: &mut Ask, look: Look<'_>) {
     maybe(reason, look);
     match kind {
         AskKind::Command(ask) => {
-            let CommandAsk {
-                command,
-                cwd,
-                writes_to_running: _,
-                network: _,
-                extra,
-                sandboxing: _,
-            } = ask;
+            let CommandAsk { command, cwd, writes_to_running: _, network: _, extra, sandboxing: _ } =
+                ask;
             maybe(command, look);
             name(cwd, look);
             extra.iter_mut().for_each(|extra| permission_texts(extra, look));

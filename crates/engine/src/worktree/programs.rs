@@ -83,12 +83,12 @@ async fn settings(git: &Git, folder: &Path) -> Result<Vec<Setting>, WorktreeErro
     let found = names(&said.out);
     // Each has two parts.
     let apart = |parts: &[String]| {
-        let line = parts.get(1).map_or("", String::as_str);
+        let [scope, line] = parts else { return None };
         let (name, value) = line.split_once('\n').unwrap_or((line, ""));
-        let is_users = matches!(parts[0].as_str(), "system" | "global");
-        Setting { name: name.to_owned(), value: value.to_owned(), is_users }
+        let is_users = matches!(scope.as_str(), "system" | "global");
+        Some(Setting { name: name.to_owned(), value: value.to_owned(), is_users })
     };
-    Ok(found.chunks(2).map(apart).collect())
+    Ok(found.chunks(2).filter_map(apart).collect())
 }
 
 fn is_refused(setting: &Setting, folder: &Path, uses_lfs: bool) -> bool {
