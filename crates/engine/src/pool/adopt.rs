@@ -78,15 +78,13 @@ impl Pool {
 
     /// Tasks whose threads are at work, by the keeper that they are in.
     async fn tasks_at_work(&self) -> BTreeMap<String, BTreeSet<TaskId>> {
-        let unfinished = self.store.unfinished().await.unwrap_or_else(|error| {
+        let found = self.store.at_work().await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the tasks at work cannot be read");
             Vec::new()
         });
         let mut at_work: BTreeMap<String, BTreeSet<TaskId>> = BTreeMap::new();
-        for task in unfinished {
-            if task.state.is_at_work()
-                && let Some(keeper) = task.keeper
-            {
+        for task in found {
+            if let Some(keeper) = task.keeper {
                 at_work.entry(keeper).or_default().insert(task.id);
             }
         }

@@ -142,13 +142,9 @@ async fn open_in(
 ) -> Result<Opened, Failure> {
     let bad = |message: String| Failure::new(FailureClass::BadRequest, message);
     let live = shared.live();
-    let others = writable_by_others(shared, task).await?;
-    let trust = live.trust.clone().map(|file| Trust { file, others });
-    let look = Look {
-        cwd: Path::new(&task.settings.cwd),
-        trust: trust.as_ref(),
-        codex_home: Some(seat.home()),
-    };
+    let cwd = Path::new(&task.settings.cwd);
+    let trust = trust_now(shared, task).await?;
+    let look = Look { cwd, trust: trust.as_ref(), codex_home: Some(seat.home()) };
     let ignored = look.ignored();
     let as_judged = look.trusted();
     let git_programs = shared.on_disk.programs_in(look.cwd).await;
@@ -196,24 +192,26 @@ async fn open_in(
         (OpenError::NotFound { thread }, Some(_)) => no_thread(task, thread),
         _ => failure(&error),
     })?;
-    // Codex has read the settings of the folders somewhere in between.
-    let as_read = look.trusted();
+    // Codex has read the settings of the folders somewhere in between, and another task may have begun.
+    let trust = trust_now(shared, task).await?;
+    let as_read = Look { cwd, trust: trust.as_ref(), codex_home: Some(seat.home()) }.trusted();
     let changed =
         as_judged.into_iter().filter(|(folder, as_judged)| as_read.get(folder) != Some(as_judged));
     let changed = changed.map(|(folder, _)| folder).collect();
     Ok(Opened { seat, thread, updates, ignored, changed, git_programs })
 }
 
-/// Where commands of other tasks may write now, or may begin to while the thread is opened.
-async fn writable_by_others(shared: &Shared, task: &Task) -> Result<Vec<PathBuf>, Failure> {
-    let mut folders = shared.pool.writable_by_others(&task.id);
-    let homes = &shared.live().allowed.homes;
-    let unfinished = shared.store.unfinished().await.map_err(|error| unread(&error))?;
-    let others = unfinished.iter().filter(|other| other.id != task.id);
-    folders.extend(others.flat_map(|other| homes.all_writable(&other.settings)));
-    folders.sort();
-    folders.dedup();
-    Ok(folders)
+/// What is trusted while other tasks are at work as they are.
+async fn trust_now(shared: &Shared, task: &Task) -> Result<Option<Trust>, Failure> {
+    let live = shared.live();
+    let Some(file) = live.trust.clone() else { return Ok(None) };
+    let mut others = shared.pool.writable_by_others(&task.id);
+    let at_work = shared.store.at_work().await.map_err(|error| unread(&error))?;
+    let strangers = at_work.iter().filter(|other| other.id != task.id);
+    others.extend(strangers.flat_map(|other| live.allowed.homes.all_writable(&other.settings)));
+    others.sort();
+    others.dedup();
+    Ok(Some(Trust { file, others }))
 }
 
 fn has_changed(folder: &Path) -> Notice {

@@ -21,6 +21,7 @@ pub(crate) const SQL: &[&str] = &[
     NEXT_STARTER,
     QUEUED_BY,
     AT_WORK_BY,
+    AT_WORK,
 ];
 
 const BY_ID: &str = "SELECT body, coalesce((SELECT max(seq) FROM events WHERE task = number), 0) \
@@ -43,6 +44,8 @@ const QUEUED_BY: &str = "SELECT id, queued_at FROM tasks \
      WHERE queued_at IS NOT NULL AND started_by = ?1 ORDER BY queued_at, number LIMIT ?2";
 const AT_WORK_BY: &str = "SELECT count(*) FROM tasks \
      WHERE is_over = 0 AND queued_at IS NULL AND state <> 'parked' AND started_by = ?1";
+const AT_WORK: &str = "SELECT number FROM tasks \
+     WHERE is_over = 0 AND queued_at IS NULL AND state <> 'parked' AND started_by >= ''";
 
 /// How many tasks stand where. States without a task are not in it.
 pub type Counts = BTreeMap<TaskState, u64>;
@@ -112,6 +115,15 @@ impl Store {
     pub async fn unfinished(&self) -> Result<Vec<Task>, StoreError> {
         let find = |connection: &Connection| {
             let numbers = rows(connection, UNFINISHED, [], |row| row.get(0))?;
+            by_numbers(connection, numbers)
+        };
+        self.readers.read(find).await
+    }
+
+    /// Those of which a turn runs or is about to: no more than may run at once.
+    pub async fn at_work(&self) -> Result<Vec<Task>, StoreError> {
+        let find = |connection: &Connection| {
+            let numbers = rows(connection, AT_WORK, [], |row| row.get(0))?;
             by_numbers(connection, numbers)
         };
         self.readers.read(find).await

@@ -212,6 +212,7 @@ async fn unfinished_tasks_and_those_to_be_woken_are_found() {
         tasks.into_iter().map(|task| task.id.to_string()).collect()
     };
     assert_eq!(names(store.unfinished().await.unwrap()), ["t1", "t2", "t3", "t4", "t6"]);
+    assert_eq!(names(store.at_work().await.unwrap()), ["t6"]);
     assert_eq!(names(store.due(NOON + 20, 9).await.unwrap()), ["t3", "t2"]);
     assert_eq!(store.next_wake(NOON + 20).await.unwrap(), Some(NOON + 30));
     assert_eq!(store.next_wake(NOON + 30).await.unwrap(), None);
