@@ -32,6 +32,8 @@ pub(crate) struct Killer<'a> {
     faults: Vec<Fault>,
     wanted: u64,
     hits: BTreeMap<Fault, u64>,
+    /// Being brought about.
+    under_way: Option<Fault>,
     logins: u64,
 }
 
@@ -44,7 +46,8 @@ impl<'a> Killer<'a> {
         faults: Vec<Fault>,
         wanted: u64,
     ) -> Self {
-        Self { daemon, stage, codex, random, faults, wanted, hits: BTreeMap::new(), logins: 0 }
+        let hits = BTreeMap::new();
+        Self { daemon, stage, codex, random, faults, wanted, hits, under_way: None, logins: 0 }
     }
 
     /// Goes on until as many faults have hit as are wanted.
@@ -53,9 +56,11 @@ impl<'a> Killer<'a> {
             sleep(Duration::from_millis(100 + self.random.below(900))).await;
             let drawn = self.random.below(self.faults.len() as u64) as usize;
             let fault = self.faults[drawn];
+            self.under_way = Some(fault);
             if self.bring_about(fault).await {
                 self.count(fault);
             }
+            self.under_way = None;
             if self.codex.probe_was_killed() {
                 self.count(Fault::KillProbe);
             }
@@ -202,6 +207,11 @@ impl<'a> Killer<'a> {
         }
         let drawn = self.random.below(processes.len() as u64) as usize;
         processes.into_iter().nth(drawn)
+    }
+
+    /// For whoever looks at a failure.
+    pub(crate) fn describe(&self) -> String {
+        format!("{:?} of {} faults; under way: {:?}", self.hits, self.wanted, self.under_way)
     }
 
     /// The versions that Codex has had.

@@ -107,6 +107,7 @@ async fn nothing_is_lost_when_anything_is_killed() {
     };
     if !has_finished {
         daemon.describe().await;
+        println!("people are done: {:?}; {}", people.is_done().await, killer.describe());
     }
     assert!(has_finished, "not all tasks came to their end; seed {seed}");
     println!("faults: {}", killer.summary());

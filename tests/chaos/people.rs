@@ -144,7 +144,7 @@ impl<'a> People<'a> {
         Ok(())
     }
 
-    async fn is_done(&self) -> Result<bool, ClientError> {
+    pub(crate) async fn is_done(&self) -> Result<bool, ClientError> {
         let is_intended = |task: &u64| {
             let role = Role::of(*task);
             let is_owed = role.more(*task).is_some() || role == Role::Interrupted;
