@@ -22,6 +22,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use ostler_codex::folder_trust::TrustFile;
+use ostler_codex::keeper::{self, Condition, Found};
 use ostler_codex::own_server::OwnServer;
 use ostler_model::policy::{Rule, RuleSet};
 use ostler_model::task::{Intent, IntentState, NotDone, TaskSettings, Wish};
@@ -463,6 +464,18 @@ impl Engine {
     }
 
     /// The app-servers that run for tasks.
+    /// Whether no keeper lives, of a task or of a person's own: then no agent of ours runs. What cannot be read counts as one.
+    pub async fn has_no_keeper(&self) -> bool {
+        let keepers = self.shared.pool.keepers();
+        let look = move || {
+            let found = keeper::list(&keepers).ok()?;
+            let is_over =
+                |found: &Found| matches!(found.condition, Condition::Ended(_) | Condition::Gone);
+            found.iter().all(is_over).then_some(())
+        };
+        matches!(tokio::task::spawn_blocking(look).await, Ok(Some(())))
+    }
+
     pub fn app_servers(&self) -> Vec<AppServerShown> {
         let servers = self.shared.pool.servers().into_iter();
         let shown = servers.map(|server| AppServerShown {

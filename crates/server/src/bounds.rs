@@ -78,6 +78,11 @@ async fn is_known_place(office: &Office, caller: &Caller, cwd: &str) -> Result<b
     }
     let tasks = office.engine.store().unfinished().await?.into_iter();
     let mut tasks: Vec<TaskSettings> = tasks.map(|task| task.settings).collect();
+    let is_below_none = matches!(caller.standing, Standing::Agent { keeper: None, .. });
+    if tasks.is_empty() && is_below_none && office.engine.has_no_keeper().await {
+        // Nothing of ours runs, so the caller is no agent of ours.
+        return Ok(true);
+    }
     for task in &mut tasks {
         resolve(task).await;
     }

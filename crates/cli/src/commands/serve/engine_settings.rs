@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "allows every command that begins with `git status`, in /work and below, until somebody removes the rule",
+                "allows every command that begins with `git status`, in the sandbox (what the sandbox stops, Codex may run again outside without asking), in /work and below, until somebody removes the rule",
                 "refuses connections to *.example.com, everywhere, until somebody removes the rule",
             ]
         );
