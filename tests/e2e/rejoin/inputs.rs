@@ -176,7 +176,13 @@ async fn the_first_input_of_a_thread_is_not_given_to_another_one(
         let result = thread.turn_end().await.unwrap();
 
         assert_eq!(result.final_answer.as_deref(), Some("Trotted."));
-        assert_eq!(place.stage.model().requests_seen(), number, "the model was asked twice");
+        assert_eq!(
+            place.stage.model().requests_seen(),
+            number,
+            "the model was asked twice: {result:?}\n{:#?}\n{:#?}",
+            thread.seen,
+            place.stage.model().requests()
+        );
     }
 }
 
