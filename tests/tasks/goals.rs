@@ -235,7 +235,9 @@ async fn a_goal_outlives_its_app_server(#[values("0.142.5", "0.169.0")] version:
 
     let ended = shop.until_that(&task, |task| task.state.is_over()).await.unwrap();
 
-    assert_eq!((ended.state, answer_of(&ended)), (TaskState::Completed, Some("Won.")));
+    let log = shop.log(&task).await.unwrap();
+    let found = (ended.state, answer_of(&ended));
+    assert_eq!(found, (TaskState::Completed, Some("Won.")), "{log:#?}");
     assert_eq!(status(&ended), Some(GoalStatus::Complete));
     shop.close().await.unwrap();
 }

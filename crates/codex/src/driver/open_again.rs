@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ostler_model::thread::{SeenState, SeenTurn, View};
+use ostler_model::thread::{SaidEnd, SeenState, SeenTurn, View};
 use ostler_model::{Failure, FailureClass, InputId, ThreadId, TurnId};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -39,6 +39,8 @@ pub(super) struct Before {
     pub(super) turn: Option<TurnId>,
     /// Inputs that Codex may have, with their words.
     pub(super) inputs: Vec<(InputId, String)>,
+    /// Codex may begin a turn by itself.
+    pub(super) has_goal: bool,
     /// The last turn that is known, where Codex may have started any number of others since: the thread has a goal.
     pub(super) goal_since: Option<TurnId>,
 }
@@ -107,8 +109,11 @@ pub(super) async fn open_again(
     thread: &ThreadId,
     before: &Before,
 ) -> Result<(OpenedThread, Reopened), NotReopened> {
+    let may_go_on = before.may_be_at_work() || before.has_goal;
+    let listed = if may_go_on { look(server, thread).await.ok() } else { None };
     // In another process the thread is not loaded yet, and nothing more is written of its turn.
-    let is_the_same = before.may_be_at_work() && seen_state(server, thread).await.is_some();
+    let is_loaded = listed.as_ref().is_some_and(|view| is_loaded(view.state));
+    let is_the_same = before.may_be_at_work() && is_loaded;
     let under_way = UnderWay { turn: before.turn.as_ref(), inputs: &before.inputs };
     let under_way = is_the_same.then_some(under_way);
     match resume(server, thread, before).await {
@@ -117,6 +122,9 @@ pub(super) async fn open_again(
             let seen = look_settled(server, thread, under_way).await;
             let seen = seen.map_err(|reason| Failure::new(FailureClass::ServerGone, reason));
             let (mut view, file) = seen.map_err(NotReopened::Lost)?;
+            if let Some(listed) = listed.filter(|_| !is_loaded) {
+                mark_begun_since(&mut view, &listed);
+            }
             if let Some(since) = &before.goal_since {
                 look_back(server, thread, since, &mut view).await;
             }
@@ -172,7 +180,19 @@ async fn resume(
 /// How a thread stands that is loaded.
 async fn seen_state(server: &AppServer, thread: &ThreadId) -> Option<SeenState> {
     let state = look(server, thread).await.ok()?.state;
-    (!matches!(state, SeenState::NotLoaded | SeenState::Unknown)).then_some(state)
+    is_loaded(state).then_some(state)
+}
+
+fn is_loaded(state: SeenState) -> bool {
+    !matches!(state, SeenState::NotLoaded | SeenState::Unknown)
+}
+
+/// Codex starts the next turn of a goal as soon as it has the thread again, and lists it as interrupted until it runs (0.142.5). A turn
+/// that was not there before the thread was loaded died with no other app-server: how it ends is told.
+fn mark_begun_since(view: &mut View, listed: &View) {
+    let is_new = |seen: &&mut SeenTurn| listed.turns.iter().all(|known| known.id != seen.id);
+    let interrupted = view.turns.iter_mut().filter(|seen| seen.end == Some(SaidEnd::Interrupted));
+    interrupted.filter(is_new).for_each(|seen| seen.end = None);
 }
 
 fn not_yet(thread: &ThreadId) -> Failure {

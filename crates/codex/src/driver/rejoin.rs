@@ -34,6 +34,7 @@ impl Driver {
         let running = recalled.turn.as_ref().map(|turn| &turn.id);
         let last_known = running.or_else(|| recalled.past.last().map(|past| &past.id));
         let before = Before {
+            has_goal: recalled.goal.is_some(),
             goal_since: last_known.filter(|_| recalled.goal.is_some()).cloned(),
             settings: settings.clone(),
             has_turns: recalled.has_turns,

@@ -124,6 +124,7 @@ impl Actor {
         };
         let given = root.inputs.iter().filter(|(input, _)| entry.machine.has_given(input));
         let before = Before {
+            has_goal: entry.machine.has_open_goal(),
             goal_since: None,
             turn: entry.machine.turn().cloned(),
             settings: root.settings.clone(),
