@@ -45,6 +45,11 @@ def before_call(context, case, kwargs):
         body.pop("turn" if body.get("from_log") else "cwd", None)
         if body.get("cwd") is not None:
             body["cwd"] = os.environ["WORK"]
+    # Codex says which models and efforts it has.
+    for wish in [body, body.get("input")]:
+        if isinstance(wish, dict) and case.operation.label.startswith("POST /v1/tasks"):
+            wish.pop("model", None)
+            wish.pop("effort", None)
     # A JSON schema in a string is text to whoever makes requests up.
     if isinstance(body.get("input"), dict):
         body["input"].pop("output_schema", None)

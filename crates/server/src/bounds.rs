@@ -109,9 +109,10 @@ fn is_place_of(cwd: &Path, tasks: &[TaskSettings]) -> bool {
     cwd.is_dir() && tasks.iter().any(is_same) && !tasks.iter().any(is_below_writable)
 }
 
-/// The top of the repository that git finds from a folder.
+/// The top of the repository that git finds from a folder. An empty `.git`, as Codex's sandbox leaves it in `/tmp`, is none.
 fn repository_of(folder: &Path) -> Option<&Path> {
-    folder.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok())
+    let is_repository = |git: PathBuf| git.is_file() || git.join("HEAD").symlink_metadata().is_ok();
+    folder.ancestors().find(|above| is_repository(above.join(".git")))
 }
 
 /// What the caller has itself; it must be within all of them.
@@ -230,6 +231,11 @@ mod tests {
         for made in ["repo/.git", "repo/inn/nest/.git", "repo/docs", "other/.git", "plain/sub"] {
             std::fs::create_dir_all(top.join(made)).unwrap();
         }
+        for made in ["repo", "repo/inn/nest", "other"] {
+            std::fs::write(top.join(made).join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        // Codex's sandbox makes one where it lets commands write.
+        std::fs::create_dir(top.join(".git")).unwrap();
         let tasks = [
             settings(SandboxMode::WorkspaceWrite, &at("repo/inn")),
             settings(SandboxMode::ReadOnly, &at("plain")),
