@@ -4,16 +4,21 @@ use std::fs;
 
 use ostler_engine::StartTask;
 use ostler_model::task::AskRecord;
-use ostler_model::thread::IfBusy;
-use ostler_model::{AskKind, Decision, Task, TaskId, TaskState};
+use ostler_model::thread::{IfBusy, Update};
+use ostler_model::{AskKind, Decision, Event, Task, TaskId, TaskState};
 use ostler_testkit::Workshop;
 use rstest::rstest;
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::{PROMPT, stage_of, text};
 
 const THEN: &str = "saddle it";
 const ELSEWHERE: &str = "paint it in another stable";
+
+fn is_disconnected(event: &Event) -> bool {
+    let Event::Thread { update, .. } = event else { return false };
+    matches!(**update, Update::Disconnected { .. })
+}
 
 /// The question that keeps the task waiting, once it is another than this one.
 async fn asked(shop: &Workshop, task: &TaskId, before: Option<&AskRecord>) -> (AskRecord, String) {
@@ -94,7 +99,17 @@ async fn without_its_rollout_a_task_waits_and_a_new_one_knows_what_was_said(
     shop.until(&task, TaskState::Completed).await.unwrap();
     // A thread that is open stays in its app-server's memory.
     match is_killed {
-        true => shop.kill_codex(&stage, &task).await.unwrap(),
+        true => {
+            shop.kill_codex(&stage, &task).await.unwrap();
+            // An input that is written to a dead connection may have arrived, and is not given again.
+            let is_told = async || shop.log(&task).await.unwrap().iter().any(is_disconnected);
+            let noticed = async {
+                while !is_told().await {
+                    sleep(Duration::from_millis(20)).await;
+                }
+            };
+            timeout(Duration::from_secs(60), noticed).await.unwrap();
+        }
         false => assert!(shop.engine.release(&task).await.unwrap()),
     }
     let sessions = stage.codex_home().join("sessions");
