@@ -40,7 +40,7 @@ pub(super) struct Opened {
     updates: ThreadUpdates,
     /// Folders whose own settings the thread does not use.
     ignored: Vec<Ignored>,
-    /// Folders that were judged as trusted, and were others before Codex had opened the thread.
+    /// Folders that were trusted before the opening of the thread, and not, or with other content, after it.
     changed: Vec<PathBuf>,
     /// What git runs because only the repository names it: settings and command lines.
     git_programs: Vec<(String, String)>,
@@ -216,8 +216,8 @@ async fn trust_now(shared: &Shared, task: &Task) -> Result<Option<Trust>, Failur
 
 fn has_changed(folder: &Path) -> Notice {
     let text = format!(
-        "{} changed while Codex opened the thread: Codex may have started programs that nobody trusted; look at it with \
-         `ostler trust {}`",
+        "{} changed, or another task that may change it began, while Codex opened the thread: Codex may have started programs \
+         that nobody trusted; look at it with `ostler trust {}`",
         folder.join(folder_trust::PROJECT_FOLDER).display(),
         folder.display()
     );
