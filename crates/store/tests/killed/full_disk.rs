@@ -113,6 +113,8 @@ async fn open_when_full(folder: &Path) {
     let settings = || StoreSettings { path: folder.join("other.db"), ..settings(folder) };
     let first = Store::open(settings()).unwrap();
     first.commit(Batch(vec![new("t1")])).await.unwrap();
+    // A new store cuts its log after its first write. The second write waits for that, so that no room comes back below.
+    first.commit(Batch(vec![new("t0")])).await.unwrap();
     let ballast = folder.join("ballast");
     let mut file = std::fs::File::create(&ballast).unwrap();
     for size in [64 * 1024, 4096, 1] {
