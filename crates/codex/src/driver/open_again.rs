@@ -58,6 +58,14 @@ impl Before {
         self.turn.is_some() || !self.inputs.is_empty()
     }
 
+    /// What may still be under way, by how the thread stood before it was opened again. In another process the thread was not
+    /// loaded, and nothing more is written of its turn. A thread that could not be looked at may be in the same process.
+    fn under_way(&self, listed: Option<&View>) -> Option<UnderWay<'_>> {
+        let may_be_the_same = listed.is_none_or(|view| is_loaded(view.state));
+        let under_way = UnderWay { turn: self.turn.as_ref(), inputs: &self.inputs };
+        (self.may_be_at_work() && may_be_the_same).then_some(under_way)
+    }
+
     /// Whether something of a thread that has no file yet may be under way. An ephemeral one never gets a file.
     fn may_have_begun(&self) -> bool {
         self.may_be_at_work() && !self.has_turns && self.conversation.is_none()
@@ -111,18 +119,14 @@ pub(super) async fn open_again(
 ) -> Result<(OpenedThread, Reopened), NotReopened> {
     let may_go_on = before.may_be_at_work() || before.has_goal;
     let listed = if may_go_on { look(server, thread).await.ok() } else { None };
-    // In another process the thread is not loaded yet, and nothing more is written of its turn.
-    let is_loaded = listed.as_ref().is_some_and(|view| is_loaded(view.state));
-    let is_the_same = before.may_be_at_work() && is_loaded;
-    let under_way = UnderWay { turn: before.turn.as_ref(), inputs: &before.inputs };
-    let under_way = is_the_same.then_some(under_way);
+    let under_way = before.under_way(listed.as_ref());
     match resume(server, thread, before).await {
         Ok(opened) => {
             // Not to know how its turn stands is not to have opened it.
             let seen = look_settled(server, thread, under_way).await;
             let seen = seen.map_err(|reason| Failure::new(FailureClass::ServerGone, reason));
             let (mut view, file) = seen.map_err(NotReopened::Lost)?;
-            if let Some(listed) = listed.filter(|_| !is_loaded) {
+            if let Some(listed) = listed.filter(|view| !is_loaded(view.state)) {
                 mark_begun_since(&mut view, &listed);
             }
             if let Some(since) = &before.goal_since {
@@ -246,4 +250,37 @@ pub(super) async fn rejoin_agent(
     // What happened between the look and the joining would be missed.
     let view = look(server, agent).await.map_err(gone)?;
     Ok(Reopened { thread: agent.clone(), view })
+}
+
+#[cfg(test)]
+mod tests {
+    use ostler_model::InputId;
+    use ostler_model::thread::{SeenState, View};
+
+    use super::Before;
+    use crate::thread::settings::ThreadSettings;
+
+    #[test]
+    fn an_input_is_in_doubt_unless_another_process_has_the_thread() {
+        let before = Before {
+            settings: ThreadSettings::default(),
+            has_turns: true,
+            conversation: None,
+            turn: None,
+            inputs: vec![(InputId::new("i"), "trot".to_owned())],
+            has_goal: false,
+            goal_since: None,
+        };
+        let is_in_doubt = |state: Option<SeenState>| {
+            let listed = state.map(|state| View { state, turns: Vec::new() });
+            before.under_way(listed.as_ref()).is_some()
+        };
+        assert!(is_in_doubt(Some(SeenState::Idle)) && is_in_doubt(Some(SeenState::Active)));
+        assert!(!is_in_doubt(Some(SeenState::NotLoaded)));
+        // Codex did not answer in time, or could not read the thread's file yet.
+        assert!(is_in_doubt(None));
+
+        let nothing_sent = Before { inputs: Vec::new(), ..before };
+        assert!(nothing_sent.under_way(None).is_none());
+    }
 }
