@@ -34,6 +34,8 @@ pub(crate) struct Killer<'a> {
     hits: BTreeMap<Fault, u64>,
     /// Being brought about.
     under_way: Option<Fault>,
+    /// How far that is.
+    step: &'static str,
     logins: u64,
 }
 
@@ -47,7 +49,8 @@ impl<'a> Killer<'a> {
         wanted: u64,
     ) -> Self {
         let hits = BTreeMap::new();
-        Self { daemon, stage, codex, random, faults, wanted, hits, under_way: None, logins: 0 }
+        let (under_way, step) = (None, "");
+        Self { daemon, stage, codex, random, faults, wanted, hits, under_way, step, logins: 0 }
     }
 
     /// Goes on until as many faults have hit as are wanted.
@@ -56,7 +59,7 @@ impl<'a> Killer<'a> {
             sleep(Duration::from_millis(100 + self.random.below(900))).await;
             let drawn = self.random.below(self.faults.len() as u64) as usize;
             let fault = self.faults[drawn];
-            self.under_way = Some(fault);
+            (self.under_way, self.step) = (Some(fault), "");
             if self.bring_about(fault).await {
                 self.count(fault);
             }
@@ -135,11 +138,16 @@ impl<'a> Killer<'a> {
         let model = self.stage.model();
         let Some(status) = STATUSES.get(drawn) else {
             // The model does not see those that find no connection.
+            self.step = "who cannot reach the model";
             let before = self.cannot_reach_model().await;
+            self.step = "refusing connections";
             model.refuse_connections().await.unwrap();
+            self.step = "until a task misses the model";
             let has_hit = timeout(MISSED_WITHIN, self.until_another_misses(&before)).await.is_ok();
+            self.step = "the outage";
             sleep(Duration::from_millis(self.random.below(OUTAGE_MS))).await;
-            self.stage.model().accept_connections().await.unwrap();
+            self.step = "accepting connections";
+            model.accept_connections().await.unwrap();
             return has_hit;
         };
         let before = model.requests_seen();
@@ -211,7 +219,8 @@ impl<'a> Killer<'a> {
 
     /// For whoever looks at a failure.
     pub(crate) fn describe(&self) -> String {
-        format!("{:?} of {} faults; under way: {:?}", self.hits, self.wanted, self.under_way)
+        let Self { hits, wanted, under_way, step, .. } = self;
+        format!("{hits:?} of {wanted} faults; under way: {under_way:?} {step}")
     }
 
     /// The versions that Codex has had.

@@ -145,7 +145,7 @@ pub struct Tally {
     /// Some input has chosen a model or an effort: from then on every turn says its own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_chosen: bool,
-    /// The goal stands still because the task does; it goes on with the next turn.
+    /// The goal stands still because the task does, and is resumed with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub goal_held: bool,
     /// The task is over and its goal is not: Codex must be told before it has the thread again.

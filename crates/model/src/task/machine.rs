@@ -61,6 +61,8 @@ pub struct Machine {
     changing: Vec<IntentId>,
     /// The goal is being resumed; whether it is open again is not known yet.
     resuming: bool,
+    /// App-servers in a row that were lost meanwhile.
+    lost_resumes: u32,
     /// The goal was open when the turn at hand ran, whatever became of it in the turn.
     goal_ran: bool,
     /// Since when Codex is to start the next turn of its goal, in unix milliseconds.
@@ -99,6 +101,7 @@ impl Machine {
             goal_changes: VecDeque::new(),
             changing: Vec::new(),
             resuming: false,
+            lost_resumes: 0,
             goal_ran: task_has_open_goal,
             awaits_since: None,
             is_cut: false,

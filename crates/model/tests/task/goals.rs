@@ -1,9 +1,9 @@
 //! A goal of Codex's own: a task spans its goal.
 
-use ostler_model::task::machine::{Effect, Loaded, MayContinue, Signal, Unsettled};
+use ostler_model::task::machine::{Effect, Loaded, MayContinue, Owed, Signal, Unsettled};
 use ostler_model::task::{Budget, IntentState, NotDone, Receipt, TaskSettings, TaskState};
 use ostler_model::thread::{IfBusy, Update};
-use ostler_model::{FailureClass, Goal, GoalChange, GoalStatus, TurnEnd, TurnResult};
+use ostler_model::{Failure, FailureClass, Goal, GoalChange, GoalStatus, TurnEnd, TurnResult};
 
 use crate::rig::{Rig, deeds, failed, give, interrupted, moves, result, settled};
 
@@ -142,20 +142,104 @@ fn a_goal_stands_still_with_its_task_and_goes_on_with_it() {
     rig.tell(told(GoalStatus::Blocked));
     assert_eq!(moves(&rig.end("t1", failed(limit))), [TaskState::Parked]);
     rig.now += 1000;
-    rig.step(Signal::Tick);
-    rig.machine.owe(rig.now, "o".into());
-    rig.placed();
+    assert_eq!(deeds(rig.step(Signal::Tick)), [Effect::WantPlace]);
 
-    let began = rig.begin("t2", "o");
-
-    assert!(began.contains(&change(GoalChange::Resume)), "{began:?}");
-    // The turn may be faster than the answer.
-    assert_eq!(moves(&rig.end("t2", TurnEnd::Completed)), []);
+    // No turn runs in which the model could complete it just before.
+    assert_eq!(deeds(rig.placed()), [change(GoalChange::Resume)]);
     let active = Ok(goal(GoalStatus::Active));
     assert_eq!(rig.step(Signal::GoalChanged { intent: None, outcome: active }), []);
     begin_by_itself(&mut rig, "t3");
     rig.tell(told(GoalStatus::Complete));
     assert_eq!(moves(&rig.end("t3", TurnEnd::Completed)), [TaskState::Completed]);
+}
+
+fn held_after_an_outage() -> Rig {
+    let mut rig = Rig::working(TaskSettings::default());
+    rig.tell(told(GoalStatus::Active));
+    rig.tell(told(GoalStatus::Blocked));
+    assert_eq!(moves(&rig.end("t1", failed(FailureClass::ServerError))), [TaskState::Parked]);
+    rig.now += 10_000;
+    rig.step(Signal::Tick);
+    rig
+}
+
+fn resumed(outcome: Result<Option<Goal>, Failure>) -> Signal {
+    Signal::GoalChanged { intent: None, outcome }
+}
+
+#[test]
+fn a_goal_is_resumed_after_what_a_person_wants_first() {
+    let mut rig = held_after_an_outage();
+    rig.submit("b", IfBusy::Queue);
+    assert_eq!(deeds(rig.placed()), [give("b", IfBusy::Queue)]);
+    assert_eq!(deeds(rig.begin("t2", "b")), []);
+    assert_eq!(rig.end("t2", TurnEnd::Completed), [change(GoalChange::Resume)]);
+
+    // Or the model completes it in that turn.
+    let mut rig = held_after_an_outage();
+    rig.submit("b", IfBusy::Queue);
+    rig.placed();
+    rig.begin("t2", "b");
+    rig.tell(told(GoalStatus::Complete));
+    let end = rig.end("t2", TurnEnd::Completed);
+    assert!(!end.contains(&change(GoalChange::Resume)), "{end:?}");
+    assert_eq!(moves(&end), [TaskState::Completed]);
+}
+
+#[test]
+fn a_goal_is_resumed_although_the_daemon_dies_before_that() {
+    for is_placed in [false, true] {
+        let mut rig = held_after_an_outage();
+        if is_placed {
+            rig.placed();
+        }
+        let task = rig.machine.task().clone();
+        let (machine, _) = ostler_model::task::machine::Machine::load(5, task, Loaded::default());
+        let mut rig = Rig { machine, now: 5 };
+        if !is_placed {
+            assert_eq!(deeds(rig.step(Signal::Placed { want: 1 })), [Effect::Open]);
+        }
+        assert_eq!(deeds(rig.step(Signal::Opened)), [change(GoalChange::Resume)]);
+        rig.step(resumed(Ok(goal(GoalStatus::Active))));
+        begin_by_itself(&mut rig, "t2");
+        assert!(!rig.machine.task().tally.goal_held);
+    }
+}
+
+#[test]
+fn a_goal_is_resumed_in_another_app_server_a_few_times() {
+    let mut rig = held_after_an_outage();
+    rig.placed();
+    let lost = || Err(Failure::new(FailureClass::ServerGone, "it is gone"));
+    for _ in 0..3 {
+        assert_eq!(deeds(rig.step(resumed(lost()))), [Effect::Open]);
+        assert_eq!(deeds(rig.step(Signal::Opened)), [change(GoalChange::Resume)]);
+    }
+    // Then the task goes on as one without a goal does.
+    assert_eq!(rig.step(resumed(lost())), [Effect::Owe(Owed::AfterPause)]);
+}
+
+#[test]
+fn a_goal_that_cannot_be_resumed_does_not_end_the_task() {
+    let mut rig = held_after_an_outage();
+    rig.placed();
+    let limited = Ok(goal(GoalStatus::BudgetLimited));
+    assert_eq!(rig.step(resumed(limited)), [Effect::Owe(Owed::AfterPause)]);
+    rig.machine.owe(rig.now, "o".into());
+    rig.begin("t2", "o");
+    assert_eq!(moves(&rig.end("t2", TurnEnd::Completed)), [TaskState::Completed]);
+}
+
+#[test]
+fn a_goal_that_is_being_resumed_can_be_stopped() {
+    let mut rig = held_after_an_outage();
+    rig.placed();
+    assert_eq!(rig.interrupt("i"), [Effect::Interrupt { by: "ana".to_owned() }]);
+    let active = Ok(goal(GoalStatus::Active));
+    assert_eq!(rig.step(resumed(active)), [change(GoalChange::Pause)]);
+    let end = rig.step(resumed(Ok(goal(GoalStatus::Paused))));
+    assert_eq!(moves(&end), [TaskState::Cancelled]);
+    assert!(!rig.machine.task().tally.goal_held);
 }
 
 /// The model has reached it, and is away before it has said so.
@@ -199,10 +283,7 @@ fn turns_of_a_goal_count_against_the_budget() {
     assert_eq!(moves(&rig.end("t2", interrupted("the budget"))), [TaskState::Parked]);
 
     rig.step(Signal::MayContinue { answer: MayContinue::Yes, by: "ana".to_owned() });
-    rig.machine.owe(rig.now, "o".into());
-    rig.placed();
-    let began = begin_by_itself(&mut rig, "t3");
-    assert!(began.contains(&change(GoalChange::Resume)), "{began:?}");
+    assert_eq!(deeds(rig.placed()), [change(GoalChange::Resume)]);
 }
 
 /// The model completes its goal in the moment in which the turn is stopped, and our pause comes after it.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Machine;
-use super::inputs::Rank;
+use super::inputs::{Rank, Waiting};
 use super::search::Search;
 use super::signal::{Effect, MayContinue, Owed, WhyAsk};
 use super::waits::is_outage;
@@ -108,7 +108,10 @@ impl Machine {
                 let edge = edge.or_else(|| self.edge_before_turn().filter(|_| is_nobodys));
                 match edge.filter(|_| wanted_by.is_none()) {
                     Some(edge) => self.pause(WhyAsk::Budget(edge), Cause::BudgetUsed { edge }, out),
-                    None => self.next_or(TaskState::Cancelled, Cause::Interrupted { by }, out),
+                    None => {
+                        self.task.tally.goal_held = false;
+                        self.next_or(TaskState::Cancelled, Cause::Interrupted { by }, out);
+                    }
                 }
             }
             TurnEnd::Failed { failure } => self.failed(failure, did_work, wanted_by, out),
@@ -269,9 +272,10 @@ impl Machine {
         self.watch_budget(out);
     }
 
-    /// Goes on with what was cut off, unless somebody wants another thing instead.
+    /// Goes on with what was cut off, unless somebody wants another thing instead. A goal needs no words of ours.
     pub(super) fn take_up(&mut self, owed: Owed, out: &mut Vec<Effect>) {
-        match self.queue.front().is_some_and(|waiting| waiting.rank == Rank::First) {
+        let is_first = |waiting: &Waiting| waiting.rank == Rank::First;
+        match self.queue.front().is_some_and(is_first) || self.owes_goal() {
             true => self.go_on(out),
             false => out.push(Effect::Owe(owed)),
         }

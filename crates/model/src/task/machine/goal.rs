@@ -4,7 +4,7 @@
 //! (0.142.5 to 0.169.0). After a turn that was interrupted it starts none, though the goal stays open; so whoever ends a turn,
 //! or the task, pauses the goal.
 
-use super::signal::Effect;
+use super::signal::{Effect, Owed};
 use super::{Machine, Phase};
 use crate::failure::{Failure, FailureClass};
 use crate::goal::{Goal, GoalChange, GoalStatus};
@@ -18,6 +18,9 @@ const PROD_AFTER_MS: i64 = 15_000;
 
 /// Looking once, and resuming the goal twice; then it is paused, and the task is over.
 const PRODS: u32 = 3;
+
+/// App-servers in a row that are lost while a goal is resumed, before the task ends without its goal.
+const MOST_LOST_RESUMES: u32 = 3;
 
 impl Machine {
     pub(super) fn has_open_goal(&self) -> bool {
@@ -38,6 +41,7 @@ impl Machine {
             || !self.goal_changes.is_empty()
             || !self.changing.is_empty()
             || self.resuming
+            || self.owes_goal()
     }
 
     pub(super) fn note_goal(&mut self, goal: Option<Goal>) {
@@ -55,7 +59,7 @@ impl Machine {
         });
         self.goal_ran |= self.has_open_goal();
         // Resuming a complete goal would open it again.
-        if self.task.goal.as_ref().is_some_and(|goal| goal.status == GoalStatus::Complete) {
+        if self.task.goal.as_ref().is_none_or(|goal| goal.status == GoalStatus::Complete) {
             self.goal_ran = false;
             self.task.tally.goal_held = false;
         }
@@ -67,11 +71,8 @@ impl Machine {
     /// A turn has begun; if nobody gave it anything, Codex has begun it for its goal.
     pub(super) fn goal_turn_began(&mut self, out: &mut Vec<Effect>) {
         self.goal_ran = self.has_open_goal();
-        if std::mem::take(&mut self.task.tally.goal_held) {
-            let change = GoalChange::Resume;
-            self.resuming = true;
-            out.push(Effect::ChangeGoal { intent: None, change });
-        }
+        // Somebody else has resumed it.
+        self.task.tally.goal_held &= !self.goal_ran;
         self.flush_goal_changes(out);
         let is_by_itself = self.given.is_empty() && self.task.goal.is_some();
         if let Some((_, by)) = self.interrupts.last().filter(|_| is_by_itself) {
@@ -93,6 +94,52 @@ impl Machine {
     /// The task stands still for a while, and its goal with it.
     pub(super) fn hold_goal(&mut self) {
         self.task.tally.goal_held |= self.goal_ran;
+    }
+
+    /// Whether the goal that stood still with the task is to go on now.
+    pub(super) fn owes_goal(&self) -> bool {
+        let state = self.task.state;
+        self.task.tally.goal_held
+            && !self.resuming
+            && self.task.turn.is_none()
+            && !state.is_over()
+            && state != TaskState::Parked
+    }
+
+    /// Has Codex go on with the goal. Only while no turn runs: in a turn the model may complete the goal, and a resume that
+    /// comes after that would open it again, without an end.
+    pub(super) fn resume_goal(&mut self, out: &mut Vec<Effect>) {
+        if self.owes_goal() {
+            self.resuming = true;
+            out.push(Effect::ChangeGoal { intent: None, change: GoalChange::Resume });
+        }
+    }
+
+    /// The answer to that. False if nothing more is to be done about it.
+    fn resumed(&mut self, failure: Option<&Failure>, out: &mut Vec<Effect>) -> bool {
+        let is_lost = failure.is_some_and(|it| it.class == FailureClass::ServerGone);
+        if is_lost && self.lost_resumes < MOST_LOST_RESUMES {
+            self.lost_resumes = self.lost_resumes.saturating_add(1);
+            self.thread_lost(out);
+            return true;
+        }
+        self.lost_resumes = 0;
+        self.task.tally.goal_held = false;
+        let is_open = self.has_open_goal();
+        if is_open && (self.task.state.is_over() || !self.interrupts.is_empty()) {
+            // Somebody stopped it meanwhile.
+            self.task.tally.goal_stops = true;
+            out.push(Effect::ChangeGoal { intent: None, change: GoalChange::Pause });
+            return true;
+        }
+        let last = self.task.last_result.as_ref();
+        let was_cut_off = last.is_some_and(|last| last.end != TurnEnd::Completed);
+        if !is_open && was_cut_off && self.is_between_turns() {
+            // Codex does not go on by itself.
+            out.push(Effect::Owe(Owed::AfterPause));
+            return true;
+        }
+        false
     }
 
     /// The task is over: Codex must not go on with the goal.
@@ -150,7 +197,10 @@ impl Machine {
         if let Ok(goal) = outcome {
             self.note_goal(goal);
         }
-        self.resuming &= intent.is_some();
+        let was_resuming = intent.is_none() && std::mem::take(&mut self.resuming);
+        if was_resuming && self.resumed(failure.as_ref(), out) {
+            return;
+        }
         if let Some(intent) = intent {
             self.changing.retain(|known| *known != intent);
             let to = match &failure {
@@ -168,13 +218,17 @@ impl Machine {
         self.go_on_with_goal(failure, out);
     }
 
-    /// What follows from how the goal stands now, if nothing runs.
-    pub(super) fn go_on_with_goal(&mut self, failure: Option<Failure>, out: &mut Vec<Effect>) {
-        let is_waiting = self.phase == Phase::Open
+    /// Whether the task is open and at work, and nothing runs or waits to.
+    fn is_between_turns(&self) -> bool {
+        self.phase == Phase::Open
             && self.task.state.is_at_work()
             && !self.is_busy()
-            && !self.has_work();
-        if !is_waiting || self.has_open_goal() {
+            && !self.has_work()
+    }
+
+    /// What follows from how the goal stands now, if nothing runs.
+    pub(super) fn go_on_with_goal(&mut self, failure: Option<Failure>, out: &mut Vec<Effect>) {
+        if !self.is_between_turns() || self.has_open_goal() {
             return;
         }
         if let Some((_, by)) = self.interrupts.last() {

@@ -82,7 +82,7 @@ impl Machine {
     }
 
     pub(super) fn interrupt(&mut self, intent: IntentId, by: String, out: &mut Vec<Effect>) {
-        if self.is_busy() || self.awaits_goal() {
+        if self.is_busy() || self.awaits_goal() || self.resuming {
             self.stop_turn(&by, out);
             return self.interrupts.push((intent, by));
         }
@@ -105,7 +105,7 @@ impl Machine {
     /// Gives the next input to the thread if it is its time, or takes the next step towards that.
     pub(super) fn go_on(&mut self, out: &mut Vec<Effect>) {
         let state = self.task.state;
-        let has_work = !self.queue.is_empty() || !self.goal_changes.is_empty();
+        let has_work = !self.queue.is_empty() || !self.goal_changes.is_empty() || self.owes_goal();
         if self.is_busy() || !has_work || state == TaskState::Parked || state.is_over() {
             return;
         }
@@ -133,6 +133,7 @@ impl Machine {
                 }
                 match self.queue.pop_front() {
                     Some(waiting) => self.give(waiting.intent, IfBusy::Queue, out),
+                    None if self.goal_changes.is_empty() => self.resume_goal(out),
                     None => self.flush_goal_changes(out),
                 }
             }

@@ -82,7 +82,8 @@ impl Machine {
             return;
         }
         if self.awaits_goal() {
-            // Codex tells next how the goal stands, after what happened meanwhile.
+            // Codex tells next how the goal stands, after what happened meanwhile, and starts the next turn.
+            self.task.tally.goal_held = false;
             self.show_work(Cause::Rejoined, out);
             return self.flush_goal_changes(out);
         }
@@ -124,7 +125,8 @@ impl Machine {
     /// The thread is open no more, and we did not close it.
     pub(super) fn thread_lost(&mut self, out: &mut Vec<Effect>) {
         self.phase = Phase::Closed;
-        if !self.is_busy() && !self.is_at_an_end_in_doubt() && !self.awaits_goal() {
+        let is_over = !self.is_at_an_end_in_doubt() && !self.awaits_goal() && !self.owes_goal();
+        if !self.is_busy() && is_over {
             return self.go_on(out);
         }
         self.keep_place(out);
