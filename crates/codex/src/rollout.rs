@@ -82,6 +82,8 @@ pub enum TurnEnd {
     /// The file does not say that it ended, and nothing came after it.
     Open,
     Completed,
+    /// It ended without a last message. So ends a turn that failed, up to 0.142.5, and one in which the model said nothing.
+    Unanswered,
     /// Somebody stopped it, or Codex died in it.
     Interrupted,
 }

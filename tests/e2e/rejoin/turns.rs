@@ -293,3 +293,42 @@ async fn a_turn_that_ends_while_its_driver_comes_back_has_its_answer(
         nothing_twice(&before, &thread.seen);
     }
 }
+
+/// Codex up to 0.142.5 lists such a turn as completed once another process has loaded the thread.
+#[rstest]
+#[tokio::test]
+async fn a_turn_that_failed_unheard_has_failed_in_another_app_server_too(
+    #[values("0.130.0", "0.142.5", "0.166.0", "0.169.0")] version: &str,
+    #[values(false, true)] has_worked: bool,
+) {
+    let refused =
+        Fault::Status { status: 401, code: None, message: None, retry_after_s: None, body: None };
+    let refused = Answer { fault: Some(refused), ..Answer::default() };
+    let answers = match has_worked {
+        true => vec![command("true"), refused.clone(), refused.clone(), refused],
+        false => vec![refused.clone(), refused.clone(), refused],
+    };
+    let conversations = vec![("warm up", vec![text("Warm.")]), ("trot", answers)];
+    let mut place = Place::of(version, conversations).await;
+    let mut thread = place.thread(place.free()).await;
+    thread.run(says("warm up")).await.unwrap();
+    let left = recalled(&thread.seen);
+    place.connector.deafen();
+    let id = InputId::new("8a1c0000-0000-7000-8000-000000000001");
+    thread.thread.send_as(id.clone(), says("trot"), IfBusy::Fail).await.unwrap();
+    let has_ended = |text: &str| text.matches("\"task_complete\"").count() == 2;
+    place.stage.until_file(thread.thread.id(), has_ended).await.unwrap();
+    let settings = place.free();
+    let (name, _) = place.kill(thread).await;
+    let pid = rustix::process::Pid::from_raw(place.codex.pid().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    drop(std::mem::replace(&mut place.codex, place.stage.codex().await.unwrap()));
+    place.connector =
+        std::sync::Arc::new(ostler_testkit::CutConnector::new(place.codex.socket()).unwrap());
+    let inputs = vec![input(&id, "trot", InputState::MaybeSent)];
+    let mut thread = place.rejoin(&name, settings, Recalled { inputs, ..left }).await;
+    let result = thread.turn_end().await.unwrap();
+
+    assert!(matches!(result.end, TurnEnd::Failed { .. }), "{:?}", result.end);
+    assert_eq!(result.inputs, vec![id]);
+}

@@ -6,12 +6,12 @@
 use std::path::PathBuf;
 
 use ostler_model::item::ItemEnd;
-use ostler_model::thread::{SeenTurn, View};
+use ostler_model::thread::{SaidEnd, SeenTurn, View};
 use ostler_model::{Item, ItemBody, TurnId};
 
 use crate::protocol::CodexVersion;
 use crate::protocol::versions::R0_166_0;
-use crate::rollout;
+use crate::rollout::{self, TurnEnd};
 
 /// Adds them to the turns that these ids name.
 pub(super) async fn add_recorded(
@@ -30,8 +30,13 @@ pub(super) async fn add_recorded(
     };
     for turn in recorded.into_iter().filter(|turn| turns.contains(&turn.id)) {
         if let Some(seen) = view.turns.iter_mut().find(|seen| seen.id == turn.id) {
+            let is_new = version.is_at_least(R0_166_0);
+            if turn.end == TurnEnd::Unanswered && !is_new && seen.end == Some(SaidEnd::Completed) {
+                // Codex lists one that failed as completed. Of the few that are none of these more is done than was needed.
+                seen.end = Some(SaidEnd::Failed(None));
+            }
             let over = turn.items.into_iter().filter(|(_, how)| *how == ItemEnd::Reported);
-            join(seen, over.map(|(item, _)| item).collect(), version.is_at_least(R0_166_0));
+            join(seen, over.map(|(item, _)| item).collect(), is_new);
         }
     }
 }

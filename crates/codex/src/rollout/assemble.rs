@@ -165,7 +165,13 @@ impl Assembly {
         let turn_id = event.turn_id.as_ref();
         match event.kind.as_str() {
             "task_started" | "turn_started" => self.turns.begin(event.turn_id),
-            "task_complete" | "turn_complete" => self.turns.end(event.turn_id, TurnEnd::Completed),
+            "task_complete" | "turn_complete" => {
+                let end = match event.is_unanswered {
+                    true => TurnEnd::Unanswered,
+                    false => TurnEnd::Completed,
+                };
+                self.turns.end(event.turn_id, end);
+            }
             "turn_aborted" => self.turns.end(event.turn_id, TurnEnd::Interrupted),
             "user_message" => self.user_message(&event),
             "agent_message" => {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ostler_model::TurnId;
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::protocol::item::body::{CollabAgentState, HookPromptFragment, WebSearchAction};
@@ -104,6 +105,9 @@ pub(super) struct Action {
 /// The payload of `event_msg`, as far as it is not an item.
 #[derive(Default, Deserialize)]
 pub(super) struct Event {
+    /// Of the end of a turn: there is no last message.
+    #[serde(default, rename = "last_agent_message", deserialize_with = "is_null")]
+    pub(super) is_unanswered: bool,
     #[serde(default, rename = "type", deserialize_with = "lenient::or_default")]
     pub(super) kind: String,
     #[serde(default, deserialize_with = "lenient::option")]
@@ -258,4 +262,8 @@ pub(super) struct ToolResult {
 pub(super) struct Review {
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub(super) overall_explanation: String,
+}
+
+fn is_null<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    Ok(Option::<IgnoredAny>::deserialize(value)?.is_none())
 }
