@@ -34,7 +34,7 @@ pub(crate) async fn check(
         resolve(own).await;
         beyond.extend(excess(wish, own, &usual.settings));
     }
-    if is_looked_at(caller) && !is_known_place(office, caller, &wish.cwd).await? {
+    if !is_known_place(office, caller, &wish.cwd).await? {
         beyond.push(format!("to work in {}, whose repository may be made by an agent", wish.cwd));
     }
     if beyond.is_empty() {
@@ -54,19 +54,14 @@ pub(crate) async fn check(
 /// Refuses a worktree to an agent: git checks the files out with the filters that the repository names, outside of every sandbox.
 pub(crate) fn may_have_worktree(caller: &Caller) -> Result<(), Problem> {
     match &caller.standing {
-        Standing::Agent { why, .. } if is_looked_at(caller) => {
+        Standing::Agent { why, .. } => {
             let detail = format!("an agent may not have a git worktree made: the caller {why}");
             Err(Problem::new(Trouble::AgentRefused, detail)
                 .hint("leave `worktree` out, or let a person start the task")
                 .audited(AuditKind::AgentRefused))
         }
-        _ => Ok(()),
+        Standing::Person => Ok(()),
     }
-}
-
-/// A program with a token that cannot be looked at is more often in a container than in Codex's sandbox.
-fn is_looked_at(caller: &Caller) -> bool {
-    caller.key.is_none() || caller.pid != 0
 }
 
 /// Whether no agent can have made the repository that git would find from this folder. A command in a sandbox can hardly be looked
@@ -126,9 +121,9 @@ async fn own(office: &Office, caller: &Caller) -> Result<Vec<TaskSettings>, Stor
             return Ok(its);
         }
     }
-    // Who may be in a container has what the configuration gives to all.
-    let sandbox = if is_looked_at(caller) { Sandbox::default() } else { usual.sandbox.clone() };
-    // Where it may write is not known, so no folder is too much for what it may at all.
+    // Where it may write is not known, so no folder is too much for what it may at all. A command of a task can see to it that it
+    // is not found, so a program with a token has no more than that, unless `unseen_may_decide` makes it a person.
+    let sandbox = Sandbox::default();
     Ok(vec![TaskSettings { cwd: "/".to_owned(), sandbox, ..usual.clone() }])
 }
 

@@ -10,6 +10,7 @@ use ostler_engine::Engine;
 use ostler_model::AuditKind;
 use ostler_model::notification::is_address;
 use ostler_model::task::TaskSettings;
+use serde_json::json;
 
 use crate::Caller;
 use crate::guard::{Rights, Scope};
@@ -27,14 +28,15 @@ pub(crate) fn check(
     caller: &Caller,
     rights: &Rights,
     settings: &TaskSettings,
-    known: &BTreeMap<String, String>,
+    known: &TaskSettings,
 ) -> Result<(), Problem> {
     if let Some(address) = settings.notify.iter().find(|target| is_address(target)) {
         let to_do = format!("have what a task says sent to {address:?}");
         must_be_person(caller, rights, &to_do, TARGET_HINT)?;
     }
-    let mut strange = engine.widening(&settings.config);
-    strange.retain(|key| settings.config.get(key) != known.get(key));
+    let (config, known) = (codex_config(settings), codex_config(known));
+    let mut strange = engine.widening(&config);
+    strange.retain(|key| config.get(key) != known.get(key));
     if !strange.is_empty() {
         let to_do = format!(
             "have a task with {}, which may give it more rights than Codex's own file does",
@@ -43,6 +45,15 @@ pub(crate) fn check(
         must_be_person(caller, rights, &to_do, CONFIG_HINT)?;
     }
     Ok(())
+}
+
+/// All that is said to Codex as its configuration. The provider has a field of its own, and decides where prompts and keys are sent.
+fn codex_config(settings: &TaskSettings) -> BTreeMap<String, String> {
+    let mut config = settings.config.clone();
+    if let Some(provider) = &settings.model_provider {
+        config.insert("model_provider".to_owned(), json!(provider).to_string());
+    }
+    config
 }
 
 fn must_be_person(

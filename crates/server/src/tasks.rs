@@ -1,6 +1,5 @@
 //! Tasks over HTTP: start, list, look, send, interrupt, fork, remove.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -278,7 +277,7 @@ async fn start(
         Some(false) => false,
         None => usual.worktree && bounds::may_have_worktree(&caller).is_ok(),
     };
-    check_rights(&office, (&rights, &caller), &mut settings, &usual.settings.config).await?;
+    check_rights(&office, (&rights, &caller), &mut settings, &usual.settings).await?;
     if !request.unset.is_empty() && caller.key.is_none() {
         // What the operator has for all tasks may be what keeps an agent's within bounds. Who comes with a token or a login may
         // what it is good for.
@@ -310,7 +309,7 @@ async fn check_rights(
     office: &Office,
     (rights, caller): (&Rights, &Caller),
     settings: &mut TaskSettings,
-    known: &BTreeMap<String, String>,
+    known: &TaskSettings,
 ) -> Result<(), Problem> {
     bounds::check(office, caller, settings).await?;
     targets::check(&office.engine, caller, rights, settings, known)
@@ -364,7 +363,7 @@ async fn fork(
         bounds::may_have_worktree(&caller)?;
     }
     let mut settings = TaskSettings { worktree: None, ..parent.settings };
-    let known = settings.config.clone();
+    let known = settings.clone();
     check_rights(&office, (&rights, &caller), &mut settings, &known).await?;
     let wish = StartTask {
         settings,
@@ -398,7 +397,7 @@ async fn begin_from_log(
     }
     let mut settings = TaskSettings { worktree: None, ..parent.settings };
     settings.cwd = request.cwd.unwrap_or(settings.cwd);
-    let known = settings.config.clone();
+    let known = settings.clone();
     check_rights(office, (rights, caller), &mut settings, &known).await?;
     let by = caller.name();
     let wish = StartTask { settings, input, by, key, forked_from: None, id: None, worktree };

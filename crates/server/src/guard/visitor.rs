@@ -105,12 +105,27 @@ fn is_here(from: IpAddr, to: IpAddr) -> bool {
 /// Several may hold one socket. One agent among them is enough.
 fn who_holds(inode: u64, look: &Look) -> Seen {
     let wanted = PathBuf::from(format!("socket:[{inode}]"));
+    match among(Files::OfProcesses, &wanted, look) {
+        Seen::Unseen => among(Files::OfThreads, &wanted, look),
+        seen => seen,
+    }
+}
+
+/// Whose open files are looked through.
+#[derive(Clone, Copy)]
+enum Files {
+    OfProcesses,
+    /// A thread may have open files of its own (`CLONE_FILES`). There are many more of these, and hardly any need for them.
+    OfThreads,
+}
+
+fn among(files: Files, wanted: &PathBuf, look: &Look) -> Seen {
     let mut seen = Seen::Unseen;
     for pid in processes() {
-        let Some(file) = holding(pid, &wanted) else { continue };
+        let Some(file) = holding(pid, files, wanted) else { continue };
         let standing = look(pid);
         // Only now: had it ended before we looked, the pid might have meant somebody else.
-        if fs::read_link(file).ok().as_ref() != Some(&wanted) {
+        if fs::read_link(file).ok().as_ref() != Some(wanted) {
             return Seen::Unseen;
         }
         let is_agent = standing != Standing::Person;
@@ -128,9 +143,18 @@ fn processes() -> Vec<i32> {
 }
 
 /// The open file of this process that is the one wanted.
-fn holding(pid: i32, wanted: &PathBuf) -> Option<PathBuf> {
-    let files = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
-    files.map(|file| file.path()).find(|file| fs::read_link(file).is_ok_and(|link| &link == wanted))
+fn holding(pid: i32, files: Files, wanted: &PathBuf) -> Option<PathBuf> {
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let folders: Vec<PathBuf> = match files {
+        Files::OfProcesses => vec![process],
+        Files::OfThreads => {
+            let threads = fs::read_dir(process.join("task")).ok()?.flatten();
+            threads.map(|thread| thread.path()).collect()
+        }
+    };
+    let files = folders.iter().filter_map(|folder| fs::read_dir(folder.join("fd")).ok());
+    let mut files = files.flatten().flatten().map(|file| file.path());
+    files.find(|file| fs::read_link(file).is_ok_and(|link| &link == wanted))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,6 +246,25 @@ mod tests {
         let to = "127.0.0.1:9".parse().unwrap();
         assert_eq!(look_at("127.0.0.1:9".parse().unwrap(), to, &look), Seen::Unseen);
         assert_eq!(look_at("192.0.2.7:9".parse().unwrap(), to, &look), Seen::Elsewhere);
+    }
+
+    /// `/proc/PID/fd` shows the files of the first thread only.
+    #[test]
+    fn a_thread_with_open_files_of_its_own_is_found() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = listener.local_addr().unwrap();
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_FILES).unwrap();
+            let _client = TcpStream::connect(to).unwrap();
+            wait.recv().ok();
+        });
+        let (stream, from) = listener.accept().unwrap();
+        let look: Look = Arc::new(|_| Standing::agent("is a test"));
+        let seen = look_at(from, stream.local_addr().unwrap(), &look);
+        drop(done);
+        thread.join().unwrap();
+        assert!(matches!(seen, Seen::Process { .. }), "{seen:?}");
     }
 
     /// An agent that sends its request and closes its end at once must not pass for somebody else.
