@@ -1,7 +1,7 @@
 //! Files that several processes and people change: one at a time, and each change whole or not at all.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,6 +10,17 @@ use std::time::{Duration, Instant};
 /// How long another's change is waited for. It takes some milliseconds; a process that is stopped may hold it for longer.
 const WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// A file as it is now, or so much of it. A file of the kernel says that it is empty, also one that has no end.
+pub(crate) fn read_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(found.len().min(most)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 /// A lock that dies with its process. Its file stays: who removed it would let two in at once.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use ostler_model::Message;
 
 use crate::api::Entry;
+use crate::disk::read_up_to;
 
 /// An image that is longer makes a message that no API takes.
 pub(crate) const MOST_IMAGE_BYTES: u64 = 20 * 1024 * 1024;
@@ -54,7 +55,7 @@ fn data_url(image: &str) -> Result<String, InputError> {
     if length > MOST_IMAGE_BYTES {
         return Err(InputError::TooLong { path });
     }
-    let bytes = std::fs::read(image).map_err(unreadable)?;
+    let bytes = read_up_to(Path::new(image), MOST_IMAGE_BYTES).map_err(unreadable)?;
     let kind = kind_of(&bytes).ok_or(InputError::NoImage { path })?;
     Ok(format!("data:{kind};base64,{}", data_encoding::BASE64.encode(&bytes)))
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::disk::read_up_to;
+
 /// The first of these that a folder has is read.
 const NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", ".ostler.md"];
 
@@ -43,8 +45,7 @@ pub fn project_files(cwd: &Path) -> Vec<ProjectFile> {
 }
 
 fn read(path: &Path) -> Option<ProjectFile> {
-    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let text = is_file.then(|| std::fs::read(path).ok()).flatten()?;
+    let text = read_up_to(path, MOST_BYTES as u64).ok()?;
     Some(ProjectFile { path: path.to_owned(), text: String::from_utf8_lossy(&text).into_owned() })
 }
 
@@ -66,6 +67,13 @@ mod tests {
     use std::fs;
 
     use super::project_files;
+
+    #[test]
+    fn a_link_to_a_file_without_an_end_is_not_followed_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/proc/self/pagemap", folder.path().join("AGENTS.md")).unwrap();
+        assert!(project_files(folder.path()).is_empty());
+    }
 
     #[test]
     fn the_nearest_file_stands_last_and_a_repository_ends_the_search() {

@@ -9,6 +9,7 @@ use similar::TextDiff;
 
 use super::ask_first::{ask_first, question};
 use super::whole_write;
+use crate::disk::read_up_to;
 use crate::sandbox::{Boundary, Reach};
 use crate::tool::{CallContext, ToolResult};
 
@@ -119,7 +120,7 @@ pub(super) fn text(real: &Path) -> Result<Option<String>, String> {
             found.len()
         ));
     }
-    let bytes = std::fs::read(real).map_err(|error| format!("{shown}: {error}"))?;
+    let bytes = read_up_to(real, MOST_BYTES).map_err(|error| format!("{shown}: {error}"))?;
     let text = String::from_utf8(bytes);
     text.map(Some).map_err(|_| format!("{shown} is no text in UTF-8; use a command to change it"))
 }

@@ -1,10 +1,11 @@
 //! What is trusted is a folder with these very settings: whoever may write in it, as an agent does, could change them later.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound, Read};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{PROC_SUPER_MAGIC, fstatfs};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -115,11 +116,21 @@ impl Gathered<'_> {
     fn file(&mut self, name: &Path) -> Result<(), ContentsError> {
         let path = self.folder.join(name);
         let unreadable = |source| ContentsError::Unreadable { path: path.clone(), source };
-        self.bytes = self.bytes.saturating_add(fs::metadata(&path).map_err(unreadable)?.len());
+        let file = File::open(&path).map_err(unreadable)?;
+        let system = fstatfs(&file).map_err(|error| unreadable(error.into()))?;
+        if system.f_type == PROC_SUPER_MAGIC {
+            // Another process can change what stands there, and its size is not told.
+            return Err(unreadable(io::Error::other("it is a file of the kernel")));
+        }
+        if file.metadata().map_err(unreadable)?.len() > MOST_BYTES - self.bytes {
+            return Err(self.too_large());
+        }
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES + 1 - self.bytes).read_to_end(&mut bytes).map_err(unreadable)?;
+        self.bytes += bytes.len() as u64;
         if self.bytes > MOST_BYTES || self.files.len() >= MOST_FILES {
             return Err(self.too_large());
         }
-        let bytes = fs::read(&path).map_err(unreadable)?;
         self.files.insert(name.to_owned(), bytes);
         Ok(())
     }

@@ -10,6 +10,9 @@ use std::path::{Component, Path, PathBuf};
 use super::contents::{ContentsError, digest};
 use super::record::{Answer, Record};
 
+/// What git writes into `.git` of a linked worktree is a path.
+const MOST_LINK_BYTES: u64 = 64 * 1024;
+
 /// A folder under one of its names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name {
@@ -95,9 +98,15 @@ pub(super) fn without_dots(path: &Path) -> PathBuf {
 fn main_repository(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let tree = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
     let link = tree.join(".git");
-    let text = link.is_file().then(|| fs::read_to_string(&link).ok())??;
+    // A link of a repository could lead to anything; git makes none.
+    let is_plain =
+        link.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() < MOST_LINK_BYTES);
+    let text = is_plain.then(|| fs::read_to_string(&link).ok())??;
     let own = tree.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
-    let back = fs::read_to_string(own.join("gitdir")).ok()?;
+    let back = own.join("gitdir");
+    let is_plain =
+        back.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() < MOST_LINK_BYTES);
+    let back = is_plain.then(|| fs::read_to_string(&back).ok())??;
     let is_known = own.join(back.trim()).canonicalize().ok()? == link.canonicalize().ok()?;
     let list = own.parent().filter(|list| list.file_name().is_some_and(|it| it == "worktrees"))?;
     let main = list.parent()?.parent()?.to_owned();

@@ -343,3 +343,18 @@ fn no_name_hides_what_runs() {
         ]
     );
 }
+
+/// It would fill all memory, and another process says what stands in it.
+#[test]
+fn a_link_to_a_file_of_the_kernel_is_not_read() {
+    let world = World::new();
+    world.write("inn/.codex/config.toml", "model = 'x'");
+    for file in ["/proc/self/pagemap", "/proc/self/environ"] {
+        let link = world.path("inn/.codex/notes.md");
+        std::os::unix::fs::symlink(file, &link).unwrap();
+        let error = digest(&world.path("inn")).unwrap_err();
+        assert!(error.to_string().contains("it is a file of the kernel"), "{error}");
+        std::fs::remove_file(link).unwrap();
+    }
+    digest(&world.path("inn")).unwrap();
+}

@@ -16,7 +16,7 @@ use super::record::{Place, Record, State};
 use super::withheld::withheld;
 use crate::worktree::WorktreeError;
 use crate::worktree::git::{Git, text};
-use crate::worktree::index::{Changed, LIST, drop_links};
+use crate::worktree::index::{Changed, LIST, copy_plain, drop_links};
 
 /// Files to be read for one state, and their bytes: some seconds on an ordinary disk.
 const MOST_FILES: usize = 20_000;
@@ -223,7 +223,7 @@ fn write(own: &Path, checkout: Option<&Checkout>) -> io::Result<()> {
     let alternate = format!("{}\n", checkout.objects.display());
     fs::write(own.join("objects/info/alternates"), alternate)?;
     // A checkout need not have one.
-    drop(fs::copy(&checkout.exclude, own.join("info/exclude")));
+    drop(copy_plain(&checkout.exclude, &own.join("info/exclude")));
     copy_index(&checkout.index, &own.join("index"))
 }
 
@@ -283,11 +283,10 @@ async fn reading(git: &Git, cwd: &Path) -> Vec<String> {
 
 /// With its time: git takes a file that changed in the moment in which the index was written for one that may have changed.
 fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::copy(from, to) {
+    match copy_plain(from, to) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
-        Ok(_) => {
-            let modified = fs::metadata(from)?.modified()?;
+        Ok(modified) => {
             File::options().write(true).open(to)?.set_times(FileTimes::new().set_modified(modified))
         }
     }

@@ -5,9 +5,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::OFlags;
 
 use super::WorktreeError;
 use super::git::Git;
@@ -18,6 +23,23 @@ pub(crate) const LIST: [&str; 5] =
 
 /// How `ls-files --stage` begins the line of a repository inside.
 const LINK: &[u8] = b"160000 ";
+
+/// The index of a repository with two million files has some 200 MB.
+const MOST_COPIED_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Copies a file of a repository that git reads, and tells when it was changed last. Whoever made the repository may have put
+/// anything there: a pipe, a file with a hole of a terabyte, a link to a file of the kernel that has no end.
+pub(crate) fn copy_plain(from: &Path, to: &Path) -> io::Result<SystemTime> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(from)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > MOST_COPIED_BYTES {
+        let text = format!("it is not a file of at most {} MB", MOST_COPIED_BYTES / 1024 / 1024);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+    }
+    io::copy(&mut file.take(found.len()), &mut File::create(to)?)?;
+    found.modified()
+}
 
 /// What differs from an index.
 #[derive(Debug, Default)]
@@ -111,4 +133,41 @@ async fn update_index<'a>(
     let words = ["update-index"].iter().chain(how).chain(&["-z", "--stdin"]);
     let words = words.map(|word| (*word).to_owned());
     git.feed(top, settings.iter().cloned().chain(words), &input).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_what_can_be_copied_whole_is_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("index"), "DIRC").unwrap();
+        assert_eq!(
+            copy_plain(&at("index"), &at("copy")).unwrap(),
+            fs::metadata(at("index")).unwrap().modified().unwrap()
+        );
+        assert_eq!(fs::read(at("copy")).unwrap(), b"DIRC");
+
+        symlink("/proc/self/pagemap", at("endless")).unwrap();
+        copy_plain(&at("endless"), &at("copy")).unwrap();
+        assert_eq!(fs::metadata(at("copy")).unwrap().len(), 0);
+
+        File::create(at("hole")).unwrap().set_len(MOST_COPIED_BYTES + 1).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        for refused in ["hole", "pipe"] {
+            let error = copy_plain(&at(refused), &at("copy")).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{refused}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use ostler_model::task::Worktree;
 use serde::{Deserialize, Serialize};
 
 use super::git::{Git, text};
-use super::index::{Changed, LIST};
+use super::index::{Changed, LIST, copy_plain};
 use super::{WorktreeError, Worktrees};
 
 /// Files that are named in a message; more are counted.
@@ -181,7 +181,7 @@ async fn write_tree(git: &Git, folder: &Path) -> Result<String, WorktreeError> {
 /// A copy of the index, so that git need not read every file again. One that is not there yet is empty.
 fn tempfile_beside(index: &Path) -> Result<std::path::PathBuf, WorktreeError> {
     let scratch = index.with_file_name(format!("ostler-index-{}", uuid::Uuid::now_v7().simple()));
-    match std::fs::copy(index, &scratch) {
+    match copy_plain(index, &scratch) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(WorktreeError::File {
             action: "copy",
             path: index.to_owned(),
