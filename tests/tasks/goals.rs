@@ -11,9 +11,7 @@ use ostler_testkit::{Stage, Workshop};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::{
-    AFTER_CRASH, PROMPT, answer_of, command, hangs, is_taken, stage_of, text,
-};
+use crate::{AFTER_CRASH, PROMPT, answer_of, command, hangs, is_taken, stage_of, text};
 
 const NEXT: &str = "feed the cat";
 
@@ -304,13 +302,8 @@ async fn a_goal_is_set_paused_resumed_and_cleared_by_people(
 async fn a_goal_stops_at_the_edge_of_the_budget_and_goes_on_with_the_task(
     #[values("0.142.5", "0.169.0")] version: &str,
 ) {
-    let answers = vec![
-        sets_a_goal(),
-        text("One."),
-        hangs(),
-        ends_the_goal("complete"),
-        text("Won."),
-    ];
+    let answers =
+        vec![sets_a_goal(), text("One."), hangs(), ends_the_goal("complete"), text("Won.")];
     let stage = stage_of(version, vec![(PROMPT, answers)]);
     let shop = Workshop::open(&stage).await.unwrap();
     let one_turn = |settings: &mut TaskSettings| {

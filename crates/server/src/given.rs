@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::problem::{Problem, Trouble};
+use crate::problem::{Problem, Trouble, WHAT_IT_TAKES};
 
 /// What the caller sent, read whole within the door's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Given<T> {
                 Trouble::BadRequest,
                 format!("the body is not the JSON that is wanted here: {error}"),
             )
+            .hint(WHAT_IT_TAKES)
         })
     }
 }

@@ -78,6 +78,10 @@ pub enum Trouble {
     Internal,
 }
 
+/// For requests that could not be read.
+pub(crate) const WHAT_IT_TAKES: &str =
+    "GET /openapi.json says what each route takes, and /docs shows it";
+
 impl Trouble {
     fn row(self) -> (&'static str, u16, &'static str) {
         match self {
@@ -104,12 +108,11 @@ impl Trouble {
         }
     }
 
-    /// What to do about it, where nobody knows better.
+    /// What to do about it, unless the caller of `new` says more.
     fn usual_hint(self) -> &'static str {
         match self {
-            Self::BadRequest | Self::MethodNotAllowed => {
-                "GET /openapi.json says what each route takes, and /docs shows it"
-            }
+            Self::BadRequest => "correct that, and try again",
+            Self::MethodNotAllowed => WHAT_IT_TAKES,
             Self::Unauthorized => {
                 "`ostler token new` makes a token for a program, `ostler open` logs a browser in"
             }

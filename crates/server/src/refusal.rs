@@ -104,7 +104,9 @@ impl From<AnswerError> for Problem {
             AnswerError::NotOffered { offers } => {
                 Self::new(Trouble::Conflict, detail).data(json!({ "offers": offers }))
             }
-            AnswerError::NoRule(_) => Self::new(Trouble::Conflict, detail),
+            AnswerError::NoRule(_) => {
+                Self::new(Trouble::BadRequest, detail).hint("answer with `once` or `session`")
+            }
             AnswerError::Agent(_) => Self::new(Trouble::AgentRefused, detail),
             AnswerError::Overloaded => Self::new(Trouble::Unavailable, detail),
             AnswerError::Ending => Self::new(Trouble::Closing, detail),

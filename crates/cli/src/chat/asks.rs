@@ -14,8 +14,11 @@ use crate::asking::{Besides, Dialog, Memory, Reading};
 use crate::conversation::shown::AskShown;
 use crate::conversation::{Extent, ask_text, is_cut, translate};
 
-/// The door that the person used.
+/// Where the person answered.
 const SURFACE: &str = "ostler chat";
+
+/// Where it was answered because there was no person.
+pub(crate) const UNATTENDED: &str = "ostler chat, without a person";
 
 #[derive(Default)]
 pub(crate) struct Asks {
@@ -150,7 +153,7 @@ impl Asks {
     pub(crate) fn deny(&mut self, reason: &str) -> Result<(AskId, AnswerRequest), String> {
         let front = self.front()?;
         front.is_answered = true;
-        Ok((front.ask.id.clone(), denial(reason)))
+        Ok((front.ask.id.clone(), denial(reason, SURFACE)))
     }
 
     fn front(&mut self) -> Result<&mut Waiting, String> {
@@ -165,9 +168,9 @@ impl Asks {
     }
 }
 
-/// A no, with what the model is told.
-pub(crate) fn denial(reason: &str) -> AnswerRequest {
+/// A refusal, with the reason that the model is told.
+pub(crate) fn denial(reason: &str, surface: &str) -> AnswerRequest {
     let reason = Some(reason.trim()).filter(|reason| !reason.is_empty()).map(str::to_owned);
-    let surface = Some(SURFACE.to_owned());
+    let surface = Some(surface.to_owned());
     AnswerRequest { decision: Decision::Deny, reason, remember: None, surface }
 }

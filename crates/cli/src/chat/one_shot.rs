@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ostler_agent::{Activity, Controls, TurnOutcome};
 use tokio::task::JoinSet;
 
-use super::asks::denial;
+use super::asks::{UNATTENDED, denial};
 use super::ending::{Unasked, activity_json, exit, outcome_json};
 use super::inbox::Inbox;
 use super::session::{House, Session, UserInput, Work};
@@ -149,7 +149,7 @@ impl Told {
                     let reason = if ask.source.is_some() { "" } else { NOBODY };
                     let (house, ask) = (Arc::clone(&self.house), ask.id.clone());
                     self.declining.spawn(async move {
-                        let answer = denial(reason);
+                        let answer = denial(reason, UNATTENDED);
                         if let Err(why) = house.answer(&ask, &answer).await {
                             tracing::warn!(%ask, why, "an ask could not be declined");
                         }

@@ -144,8 +144,11 @@ fn conclude(stage: &Stage, watched: &Watched, screen: &mut Screen) -> Result<Exi
     let (status, exit, text) = match &watched.end {
         End::Turn(result) => match &result.end {
             TurnEnd::Interrupted { .. } => {
-                let text = "you cancelled the turn; the sign is as it was".to_owned();
-                ("interrupted", Exit::Interrupted as u8, text)
+                let text = match found.sign_is_changed {
+                    true => "you cancelled the turn; the sign was changed before that",
+                    false => "you cancelled the turn; the sign is as it was",
+                };
+                ("interrupted", Exit::Interrupted as u8, text.to_owned())
             }
             TurnEnd::Failed { failure } => ("failed", Exit::Failed as u8, failure.message.clone()),
             TurnEnd::Completed if found.checks_run != told => {

@@ -59,7 +59,7 @@ pub enum AnswerError {
     Closed,
     #[error("the ask does not take this answer")]
     NotOffered { offers: Vec<Decision> },
-    #[error("no rule can be made of it: {0}; answer once or session")]
+    #[error("{0}")]
     NoRule(String),
     /// Whoever asked cannot answer.
     #[error("an agent may not answer: {0}")]

@@ -1,5 +1,6 @@
 //! `ostler codex use`.
 
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,6 +10,7 @@ use ostler_config::edit::{CodexChoice, choose_codex};
 use serde::Serialize;
 
 use crate::bench::Bench;
+use crate::daemon;
 use crate::failure::{Exit, Failure};
 use crate::settings::unreadable;
 
@@ -73,6 +75,10 @@ pub(super) async fn run(bench: &Bench, arguments: UseArguments) -> Result<ExitCo
         file.replace(&new)?;
     }
     bench.output.say(&text);
+    if UnixStream::connect(daemon::socket(&bench.places)?).is_ok() {
+        let text = "the daemon that runs has read its settings before: `ostler daemon restart`";
+        bench.output.note(text);
+    }
     bench.output.emit(&Report { version, path, config_file: &file.place });
     Ok(ExitCode::SUCCESS)
 }

@@ -47,6 +47,7 @@ pub(super) struct Stage {
 
 /// What the workspace shows after the turn.
 pub(super) struct Inspection {
+    pub(super) sign_is_changed: bool,
     pub(super) sign_is_right: bool,
     /// The checker counts its own runs, so that nobody has to be believed.
     pub(super) checks_run: usize,
@@ -123,7 +124,11 @@ impl Stage {
         })?;
         // A checker that never ran has left no log.
         let log = fs::read_to_string(workspace.join("check.log")).unwrap_or_default();
-        Ok(Inspection { sign_is_right: sign == RIGHT_SIGN, checks_run: log.lines().count() })
+        Ok(Inspection {
+            sign_is_changed: sign != SIGN,
+            sign_is_right: sign == RIGHT_SIGN,
+            checks_run: log.lines().count(),
+        })
     }
 }
 
