@@ -11,6 +11,7 @@
 pub mod environment;
 
 mod above;
+mod codex_log;
 mod detach;
 mod error;
 mod folder;

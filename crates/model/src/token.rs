@@ -11,7 +11,7 @@ pub struct TokenKind {
 }
 
 /// All that are known.
-pub const TOKENS: [TokenKind; 28] = [
+pub const TOKENS: [TokenKind; 31] = [
     kind("sk-", "an API key"),
     kind("sk_live_", "a Stripe key"),
     kind("rk_live_", "a Stripe key"),
@@ -40,6 +40,9 @@ pub const TOKENS: [TokenKind; 28] = [
     kind("SG.", "a SendGrid key"),
     kind("hvs.", "a Vault token"),
     kind("eyJ", "a signed token"),
+    kind("dop_v1_", "a DigitalOcean token"),
+    TokenKind { is_common: true, ..kind("gsk_", "a Groq key") },
+    TokenKind { is_common: true, ..kind("ostler_", "a token of Ostler") },
 ];
 
 /// Shorter words begin alike and are no tokens.
@@ -56,7 +59,7 @@ pub fn begins_like(word: &str) -> Option<&'static TokenKind> {
 }
 
 /// With which letters [`TOKENS`] begin.
-const FIRST_LETTERS: &[u8] = b"srwgdpnhxAySe";
+const FIRST_LETTERS: &[u8] = b"srwgdpnhxAySeo";
 
 /// Whether more letters could make it begin like a token.
 pub fn may_begin(word: &str) -> bool {

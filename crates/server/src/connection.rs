@@ -22,13 +22,14 @@ use ostler_model::AuditKind;
 use rustix::process::geteuid;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
 use crate::VERSION_HEADER;
 use crate::audit::{self, Auditor};
-use crate::caller::{Caller, Look};
+use crate::caller::{Caller, Look, Standing};
 use crate::door::Limits;
 use crate::given::{BodyDeadline, too_large};
 use crate::guard::{Entry, Guard, Rights, Visitor, refuse_browsers, secure};
@@ -52,6 +53,8 @@ pub(crate) struct Reception {
     pub(crate) hall: Arc<Hall>,
     pub(crate) look: Look,
     pub(crate) limits: Limits,
+    /// Of the places on the unix socket those that agents may have, so that people always find one.
+    pub(crate) agents: Semaphore,
 }
 
 /// What stands for the caller of a connection, and is asked before each request.
@@ -82,7 +85,15 @@ pub(crate) async fn serve(stream: UnixStream, reception: &Reception) {
         caller = peer.identify(reception.look.clone()) => caller,
         () = hall.cut().cancelled() => return,
     };
+    let is_agent = caller.standing != Standing::Person;
+    let place = is_agent.then(|| reception.agents.try_acquire());
+    if let Some(Err(_)) = place {
+        let detail = "more agents are connected than this daemon takes";
+        let problem = Problem::new(Trouble::TooManyConnections, detail);
+        return turn_away(stream, &problem, hall).await;
+    }
     converse(stream, reception, &Threshold::House(caller)).await;
+    drop(place);
 }
 
 /// The same over TCP, where a request says by a token who it is.

@@ -170,7 +170,8 @@ impl Door {
         let places = Places::new(limits.connections);
         // Of their own, so that whoever fills the street does not stand in the way of the house.
         let outside = Places::new(limits.tcp_connections);
-        let reception = Arc::new(Reception { router, hall: hall.clone(), look, limits });
+        let agents = Semaphore::new(limits.connections - limits.connections / 4);
+        let reception = Arc::new(Reception { router, hall: hall.clone(), look, limits, agents });
         loop {
             let accepted = tokio::select! {
                 () = hall.closing().cancelled() => break,

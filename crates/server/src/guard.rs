@@ -120,9 +120,9 @@ impl Guard {
                     KeyKind::Token => format!("token {}", shown.key.name),
                     KeyKind::Login => shown.key.name.clone(),
                 };
-                let Shown { key, ended, .. } = shown;
+                let Shown { key, ended, streams, .. } = shown;
                 let unseen = self.settings.unseen;
-                (caller(Some(name)), Rights::Key { key, ended, entry, unseen })
+                (caller(Some(name)), Rights::Key { key, ended, streams, entry, unseen })
             }
             Err(problem) => (caller(Some("nobody".to_owned())), Rights::None { problem, entry }),
         }

@@ -15,10 +15,11 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::MARK;
+use super::codex_log::CodexLog;
 use super::error::KeeperError;
 use super::folder::{KeeperFolder, usable};
 use super::group::{self, ControlGroup};
-use super::log::{CODEX_LOG, KEEPER_LOG, RotatingLog};
+use super::log::{KEEPER_LOG, RotatingLog};
 use super::open_files;
 use super::process::{ProcessIdentity, ProcessTable};
 use super::record::{Ended, Exit, HowEnded, Record, State};
@@ -84,7 +85,7 @@ struct Keeper<'a> {
     record: Record,
     phase: Phase,
     words: RotatingLog,
-    codex_log: RotatingLog,
+    codex_log: CodexLog,
     group: Option<ControlGroup>,
 }
 
@@ -98,16 +99,14 @@ impl<'a> Keeper<'a> {
         if folder.is_asked_to_end() {
             return Err(KeeperError::stopped_while_starting());
         }
+        record.keeper = ProcessIdentity::of(own_pid());
         let mut keeper = Self {
             folder,
             phase: Phase::Serving,
             words: RotatingLog::new(folder.keeper_log(), KEEPER_LOG),
-            codex_log: RotatingLog::new(folder.codex_log(), CODEX_LOG),
+            codex_log: CodexLog::new(folder, &record),
             group: None,
-            record: {
-                record.keeper = ProcessIdentity::of(own_pid());
-                record
-            },
+            record,
         };
         if let Err(error) = setsid() {
             // Only when somebody runs us by hand as the first process of a job; we are then alone in our group already.
@@ -196,6 +195,7 @@ impl<'a> Keeper<'a> {
                 if let Some(exit) = reap(codex.pid).of_codex {
                     self.codex_ended(exit);
                     self.drain_output(&output, &mut buffer);
+                    self.codex_log.finish();
                     return exit;
                 }
                 continue;
@@ -225,7 +225,7 @@ impl<'a> Keeper<'a> {
             Looked::Restored => {
                 // The old ones are files without a name.
                 self.words = RotatingLog::new(self.folder.keeper_log(), KEEPER_LOG);
-                self.codex_log = RotatingLog::new(self.folder.codex_log(), CODEX_LOG);
+                self.codex_log.begin_anew(self.folder);
                 self.say("the folder was deleted and is there again");
             }
             Looked::Failed(reason) => {

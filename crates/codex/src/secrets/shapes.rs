@@ -51,6 +51,29 @@ const LONGEST_TITLE_BYTES: usize = 80;
 
 const KEY_BEGINS: &str = "-----BEGIN";
 
+/// A token of a Telegram bot has 35.
+const SHORTEST_BOT_TOKEN_BYTES: usize = 30;
+
+/// Headers of HTTP whose values are secrets.
+const HEADERS: [&str; 8] = [
+    "authorization",
+    "proxy-authorization",
+    "x-api-key",
+    "api-key",
+    "x-auth-token",
+    "private-token",
+    "cookie",
+    "set-cookie",
+];
+
+/// Hosts, and how the paths of their web hooks begin.
+const WEBHOOKS: [(&str, &str); 4] = [
+    ("hooks.slack.com", "/services/"),
+    ("discord.com", "/api/webhooks/"),
+    ("discordapp.com", "/api/webhooks/"),
+    ("api.telegram.org", "/bot"),
+];
+
 /// Where the secrets are, in order and without overlap.
 pub(crate) fn secrets_in(text: &str, reading: Reading) -> Vec<Range<usize>> {
     look(text, reading, Care::Loose).spans
@@ -88,8 +111,8 @@ pub(crate) fn look(text: &str, reading: Reading, care: Care) -> Found {
                     at + 1
                 }
             }
-        } else if byte == b'"' && care != Care::Words {
-            reader.named_value(at).max(at + 1)
+        } else if matches!(byte, b'"' | b'\'') && care != Care::Words {
+            reader.named_value(at, byte).max(at + 1)
         } else {
             at + 1
         };
@@ -160,23 +183,85 @@ impl Reader<'_> {
         if self.care == Care::Words {
             return end;
         }
-        self.placed(it, end)
+        self.placed(it, start, end)
     }
 
     /// What stands behind a word that announces a secret.
-    fn placed(&mut self, it: &str, end: usize) -> usize {
+    fn placed(&mut self, it: &str, start: usize, end: usize) -> usize {
         let bytes = self.text.as_bytes();
         let length = bytes.len();
+        let behind = bytes.get(end..).unwrap_or_default();
         match bytes.get(end) {
+            Some(b'/') if WEBHOOKS.iter().any(|(host, _)| *host == it) => self.webhook(it, end),
+            // A Telegram bot: its number, and its token.
+            Some(b':')
+                if (8..=10).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit()) =>
+            {
+                let value_end = run(bytes, end + 1, is_word);
+                if value_end - end <= SHORTEST_BOT_TOKEN_BYTES && value_end < length {
+                    return end;
+                }
+                self.value(end + 1..value_end, value_end == length).unwrap_or(end)
+            }
+            // `?access_token=…` in an address.
+            Some(b'=')
+                if start > 0
+                    && matches!(bytes.get(start - 1), Some(b'?' | b'&'))
+                    && secrecy_of(it) != Secrecy::Open =>
+            {
+                let value_end = run(bytes, end + 1, |byte| {
+                    !byte.is_ascii_whitespace() && !b"\"';&#<>".contains(&byte)
+                });
+                self.value(end + 1..value_end, value_end == length).unwrap_or(end)
+            }
+            // `curl -u name:password`
+            Some(b' ') if it == "-u" || it == "--user" => {
+                let value_end = run(bytes, end + 1, |byte| {
+                    !byte.is_ascii_whitespace() && !b"\"'".contains(&byte)
+                });
+                let login = bytes.get(end + 1..value_end).unwrap_or_default();
+                let Some(colon) = memchr::memchr(b':', login) else { return end };
+                self.value(end + 2 + colon..value_end, value_end == length).unwrap_or(end)
+            }
+            // `password: …` in YAML, `token = "…"` in TOML
+            Some(b':' | b' ')
+                if (behind.starts_with(b": ") || behind.starts_with(b" = "))
+                    && !HEADERS.iter().any(|name| it.eq_ignore_ascii_case(name))
+                    && !it.eq_ignore_ascii_case("bearer")
+                    && secrecy_of(it) != Secrecy::Open =>
+            {
+                let value = run(bytes, end + 1, |byte| b" =\"'".contains(&byte));
+                let value_end = run(bytes, value, |byte| is_word(byte) || b"+/=~".contains(&byte));
+                // What goes on with `(` or `<` is a program's text.
+                let is_whole = bytes
+                    .get(value_end)
+                    .is_none_or(|byte| byte.is_ascii_whitespace() || b"\"',;}".contains(byte));
+                let text = self.text.get(value..value_end).unwrap_or_default();
+                let has_both = text.bytes().any(|byte| byte.is_ascii_digit())
+                    && text.bytes().any(|byte| byte.is_ascii_alphabetic());
+                if !is_whole || !has_both {
+                    self.open_if(value_end == length, None);
+                    return end;
+                }
+                self.value(value..value_end, value_end == length).unwrap_or(end)
+            }
             Some(b' ') if it.eq_ignore_ascii_case("bearer") => {
                 let value = run(bytes, end, |byte| byte == b' ');
                 let value_end = run(bytes, value, |byte| is_word(byte) || b"~+/=".contains(&byte));
                 self.value(value..value_end, value_end == length).unwrap_or(end)
             }
-            Some(b':') if it.eq_ignore_ascii_case("authorization") => {
+            Some(b':') if HEADERS.iter().any(|name| it.eq_ignore_ascii_case(name)) => {
                 let value = run(bytes, end + 1, |byte| byte == b' ');
                 let value_end = run(bytes, value, |byte| !b"\r\n\"'".contains(&byte));
                 if self.care == Care::Loose && value_end > value {
+                    self.open_if(value_end == length, Some(value));
+                    self.found.spans.push(value..value_end);
+                    return value_end;
+                }
+                // Of several cookies each may be the secret.
+                let text = self.text.get(value..value_end).unwrap_or_default();
+                let parts = text.split([' ', ';', '=']);
+                if parts.into_iter().any(|part| self.is_secret(part, false)) {
                     self.open_if(value_end == length, Some(value));
                     self.found.spans.push(value..value_end);
                     return value_end;
@@ -205,6 +290,26 @@ impl Reader<'_> {
             }
             _ => end,
         }
+    }
+
+    /// Whoever has the address of a web hook may send there.
+    fn webhook(&mut self, host: &str, end: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let length = bytes.len();
+        let path_end =
+            run(bytes, end, |byte| !byte.is_ascii_whitespace() && !b"\"'<>?#".contains(&byte));
+        let path = self.text.get(end..path_end).unwrap_or_default();
+        let begins = WEBHOOKS.iter().find(|(known, _)| *known == host).map_or("", |it| it.1);
+        if !path.starts_with(begins) {
+            self.open_if(path_end == length, None);
+            return end;
+        }
+        let value = end + begins.len();
+        self.open_if(path_end == length, (path_end > value).then_some(value));
+        if path_end > value {
+            self.found.spans.push(value..path_end);
+        }
+        path_end
     }
 
     /// Notes a value that stands in a secret's place; says where it ends if it is one.
@@ -260,8 +365,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `"apiKey": "…"` inside a text, be it quoted once more: a file that a command printed, the arguments of a call.
-    fn named_value(&mut self, quote: usize) -> usize {
+    /// `"apiKey": "…"` or `'apiKey': '…'` inside a text, be it quoted once more: a file that a command printed, the arguments of a call.
+    fn named_value(&mut self, quote: usize, mark: u8) -> usize {
         let bytes = self.text.as_bytes();
         let length = bytes.len();
         let name_end = run(bytes, quote + 1, is_word);
@@ -269,7 +374,7 @@ impl Reader<'_> {
         let skip = |at: usize, skipped: &[u8]| run(bytes, at, |byte| skipped.contains(&byte));
         let closed = skip(name_end, b"\\");
         self.open_if(closed >= length, None);
-        if name.is_empty() || bytes.get(closed) != Some(&b'"') {
+        if name.is_empty() || bytes.get(closed) != Some(&mark) {
             return quote + 1;
         }
         let colon = skip(closed + 1, b" \t\r\n");
@@ -280,14 +385,14 @@ impl Reader<'_> {
         let opening = skip(colon + 1, b" \t\r\n");
         let opened = skip(opening, b"\\");
         self.open_if(opened >= length, None);
-        if bytes.get(opened) != Some(&b'"') {
+        if bytes.get(opened) != Some(&mark) {
             return colon;
         }
         let slashes = opened - opening;
         let value = opened + 1;
         let mut end = value;
         let is_closed = loop {
-            end = run(bytes, end, |byte| byte != b'"');
+            end = run(bytes, end, |byte| byte != mark);
             let behind = bytes.get(value..end).unwrap_or_default();
             let before = behind.iter().rev().take_while(|byte| **byte == b'\\').count();
             // One more backslash than the opening quote has: a quote that is part of the value.
@@ -314,7 +419,11 @@ impl Reader<'_> {
 fn is_secret_setting(word: &str) -> bool {
     match word.strip_prefix("--") {
         Some(flag) => secrecy_of(flag) != Secrecy::Open,
-        None => !word.bytes().any(|byte| byte.is_ascii_lowercase()) && looks_secret(word),
+        // The last three are npm's.
+        None => {
+            !word.bytes().any(|byte| byte.is_ascii_lowercase()) && looks_secret(word)
+                || ["_authToken", "_auth", "_password"].contains(&word)
+        }
     }
 }
 
@@ -368,6 +477,28 @@ mod tests {
             (r#"5" {"apiKey" : "a\"b", "x": "y"}"#, r#"5" {"apiKey" : "‹›", "x": "y"}"#),
             (r#"{\"api_key\":\"ab\",\"x\":1}"#, r#"{\"api_key\":\"‹›\",\"x\":1}"#),
             (r#"{"password": "cut of"#, r#"{"password": "‹›"#),
+            ("proxy-authorization: Basic Zm9v", "proxy-authorization: ‹›"),
+            ("Cookie: sid=a1b2c3d4; theme=dark\n", "Cookie: ‹›\n"),
+            ("https://h/x?access_token=a1b2c3d4&y=z", "https://h/x?access_token=‹›&y=z"),
+            ("//registry/:_authToken=a1b2c3d4", "//registry/:_authToken=‹›"),
+            ("{'api_key': 'a1b2', 'x': 'y'}", "{'api_key': '‹›', 'x': 'y'}"),
+            ("curl -u me:a1b2c3d4 u", "curl -u me:‹› u"),
+            ("password: a1b2c3d4\nnext", "password: ‹›\nnext"),
+            ("token = \"a1b2c3d4\"", "token = \"‹›\""),
+            ("password: String, token: Token::of(1)", "password: String, token: Token::of(1)"),
+            (
+                "https://hooks.slack.com/services/T0/B0/x1 https://discord.com/api/webhooks/1/x",
+                "https://hooks.slack.com/services/‹› https://discord.com/api/webhooks/‹›",
+            ),
+            (
+                "123456789:AAabcdefghijklmnopqrstuvwxyz0123456 at 12345678:30",
+                "123456789:‹› at 12345678:30",
+            ),
+            (
+                "dop_v1_0123456789abcdef ostler_0123456789abcdef ostler_engine",
+                "‹› ‹› ostler_engine",
+            ),
+            ("it's a token: yes, it's 'quoted'", "it's a token: yes, it's 'quoted'"),
             ("-----BEGIN CERTIFICATE-----\nabc", "-----BEGIN CERTIFICATE-----\nabc"),
             ("", ""),
             ("ünïcødé \"", "ünïcødé \""),

@@ -163,6 +163,33 @@ fn held_after_an_outage() -> Rig {
     rig
 }
 
+/// Codex starts the next turn of the goal as it opens the thread; that one fails, and what we owe is answered after it.
+#[test]
+fn a_goal_is_held_although_the_next_turn_has_begun_without_it() {
+    let mut rig = Rig::working(TaskSettings::default());
+    rig.tell(told(GoalStatus::Active));
+    rig.end("t1", failed(FailureClass::ServerGone));
+    rig.machine.owe(rig.now, "o".into());
+    begin_by_itself(&mut rig, "t2");
+    rig.tell(told(GoalStatus::Blocked));
+    rig.end("t2", failed(FailureClass::ServerError));
+    rig.begin("t3", "o");
+    assert_eq!(moves(&rig.end("t3", failed(FailureClass::ServerError))), [TaskState::Parked]);
+    rig.now += 10_000;
+    rig.step(Signal::Tick);
+    assert_eq!(deeds(rig.placed()), [change(GoalChange::Resume)]);
+
+    let mut rig = Rig::working(TaskSettings::default());
+    rig.tell(told(GoalStatus::Active));
+    rig.end("t1", failed(FailureClass::ServerGone));
+    rig.machine.owe(rig.now, "o".into());
+    begin_by_itself(&mut rig, "t2");
+    rig.tell(told(GoalStatus::Blocked));
+    rig.end("t2", failed(FailureClass::ServerError));
+    rig.begin("t3", "o");
+    assert_eq!(deeds(rig.end("t3", TurnEnd::Completed)), [change(GoalChange::Resume)]);
+}
+
 fn resumed(outcome: Result<Option<Goal>, Failure>) -> Signal {
     Signal::GoalChanged { intent: None, outcome }
 }

@@ -1,12 +1,13 @@
 //! Tokens and logins, as they are remembered: by their digest, never by themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use jiff::Timestamp;
 use ostler_engine::{KeyRow, Store, StoreError, Write};
 use ostler_model::{AuditEntry, AuditKind};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::scope::Scope;
@@ -56,6 +57,9 @@ pub(crate) struct Keys {
     known: RwLock<BTreeMap<String, Known>>,
 }
 
+/// Answers without an end that one key may have open: 500 viewers of a busy task. The other connections over TCP are for others.
+const STREAMS_PER_KEY: usize = 500;
+
 #[derive(Clone)]
 struct Known {
     digest: Digest,
@@ -64,6 +68,7 @@ struct Known {
     word: Option<Digest>,
     /// Cancelled when it is removed, so that what was opened by it ends.
     ended: CancellationToken,
+    streams: Arc<Semaphore>,
 }
 
 /// A key that somebody has shown.
@@ -72,6 +77,8 @@ pub(crate) struct Shown {
     pub(crate) key: Key,
     pub(crate) word: Option<Digest>,
     pub(crate) ended: CancellationToken,
+    /// One for each answer without an end.
+    pub(crate) streams: Arc<Semaphore>,
 }
 
 /// As it stands in the store.
@@ -96,14 +103,20 @@ pub enum KeyError {
     Store(#[from] StoreError),
 }
 
+impl Known {
+    fn new(digest: Digest, key: Key, word: Option<Digest>) -> Self {
+        let streams = Arc::new(Semaphore::new(STREAMS_PER_KEY));
+        Self { digest, key, word, ended: CancellationToken::new(), streams }
+    }
+}
+
 impl Keys {
     pub(crate) async fn open(store: Store) -> Result<Self, StoreError> {
         let mut known = BTreeMap::new();
         for row in store.keys().await? {
             match serde_json::from_str::<Stored>(&row.json) {
                 Ok(Stored { key, word }) => {
-                    let (digest, ended) = (Digest::stored(row.digest), CancellationToken::new());
-                    known.insert(row.id, Known { digest, key, word, ended });
+                    known.insert(row.id, Known::new(Digest::stored(row.digest), key, word));
                 }
                 Err(error) => {
                     tracing::error!(%error, id = row.id, "a token cannot be read and does not count");
@@ -127,7 +140,7 @@ impl Keys {
         let id = secret.derived("id").tell().chars().take(8).collect();
         let key = Key { id, ..wanted };
         self.make_room(key.kind, &entry).await?;
-        let known = Known { digest, key: key.clone(), word, ended: CancellationToken::new() };
+        let known = Known::new(digest, key.clone(), word);
         // Together: there is no key without its entry in the audit log.
         let writes = vec![Write::Key(row(&known)), Write::Audit(Box::new(of_key(entry, &key)))];
         self.store.commit(writes.into()).await?;
@@ -142,8 +155,8 @@ impl Keys {
         let mut found = None;
         for candidate in known.values() {
             if candidate.digest.is(&digest) {
-                let Known { key, word, ended, .. } = candidate.clone();
-                found = Some(Shown { key, word, ended });
+                let Known { key, word, ended, streams, .. } = candidate.clone();
+                found = Some(Shown { key, word, ended, streams });
             }
         }
         found

@@ -5,20 +5,23 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{Extensions, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use ostler_model::AuditKind;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::keys::now;
 use super::visitor::Seen;
 use super::{Key, Need, Unseen, Visitor};
+use crate::audit::Auditor;
 use crate::caller::{Caller, Standing};
 use crate::problem::{Problem, Trouble};
+use crate::to_the_end::Work;
 
 /// By which connection a request came.
 #[derive(Clone)]
@@ -35,14 +38,12 @@ pub(crate) enum Rights {
     Key {
         key: Key,
         ended: CancellationToken,
+        streams: Arc<Semaphore>,
         entry: Entry,
         unseen: Unseen,
     },
     /// What everybody may, and what is said of the rest.
-    None {
-        problem: Problem,
-        entry: Entry,
-    },
+    None { problem: Problem, entry: Entry },
 }
 
 /// Stands before every route. Whoever has no rights at all, not even none, is refused.
@@ -59,19 +60,52 @@ pub(crate) async fn require(
         Rights::Key { key, .. } => check(need, key)?,
     }
     if need.is_for_people() {
-        let caller = request.extensions_mut().get_mut::<Caller>();
-        let caller =
-            caller.ok_or_else(|| Problem::new(Trouble::Internal, "who calls is unknown"))?;
-        rights.look_at(caller).await;
-        if need != Need::DecideNoted {
-            caller.must_be_person("do this")?;
+        match look_to_the_end(need, rights.clone(), request.extensions().clone()).await? {
+            Ok(caller) => drop(request.extensions_mut().insert(caller)),
+            Err(refusal) => return Ok(refusal),
         }
     }
     let response = next.run(request).await;
     match rights {
-        Rights::Key { key, ended, .. } => Ok(ending_with(response, key.expires_at, ended)),
+        Rights::Key { key, ended, streams, .. } => {
+            ending_with(response, key.expires_at, ended, streams)
+        }
         _ => Ok(response),
     }
+}
+
+/// Looks at who calls, and refuses who is not a person. Whoever leaves meanwhile is written down all the same.
+async fn look_to_the_end(
+    need: Need,
+    rights: Rights,
+    said: Extensions,
+) -> Result<Result<Caller, Response>, Problem> {
+    let unknown = || Problem::new(Trouble::Internal, "who calls is unknown");
+    let mut caller = said.get::<Caller>().cloned().ok_or_else(unknown)?;
+    let auditor = said.get::<Auditor>().cloned();
+    let work = said.get::<Work>().cloned().unwrap_or_default();
+    let (done, looked) = oneshot::channel();
+    let looking = async move {
+        rights.look_at(&mut caller).await;
+        let refused = match need {
+            Need::DecideNoted => None,
+            _ => caller.must_be_person("do this").err(),
+        };
+        let outcome = match refused.map(Problem::into_response) {
+            None => Ok(caller),
+            Some(mut refusal) => {
+                if let Some(auditor) = auditor {
+                    auditor.note_refusal(&mut refusal).await;
+                }
+                Err(refusal)
+            }
+        };
+        if done.send(outcome).is_err() {
+            tracing::debug!("a caller left before it was looked at");
+        }
+    };
+    drop(work.spawn(looking));
+    looked.await.map_err(|_| unknown())
 }
 
 impl Rights {
@@ -118,13 +152,22 @@ fn look(caller: &mut Caller, seen: Seen, unseen: Unseen) {
 }
 
 /// An answer without an end ends with the key that it was opened by.
-fn ending_with(response: Response, expires_at: Option<i64>, ended: CancellationToken) -> Response {
+fn ending_with(
+    response: Response,
+    expires_at: Option<i64>,
+    ended: CancellationToken,
+    streams: Arc<Semaphore>,
+) -> Result<Response, Problem> {
     let kind = response.headers().get(header::CONTENT_TYPE);
     let is_endless =
         kind.is_some_and(|kind| kind == "text/event-stream" || kind == "application/x-ndjson");
     if !is_endless {
-        return response;
+        return Ok(response);
     }
+    let stream = streams.try_acquire_owned().map_err(|_| {
+        let detail = "this token or login has as many streams open as one may have";
+        Problem::new(Trouble::TooManyConnections, detail)
+    })?;
     let over = async move {
         match expires_at {
             Some(at) => {
@@ -137,7 +180,14 @@ fn ending_with(response: Response, expires_at: Option<i64>, ended: CancellationT
             None => ended.cancelled().await,
         }
     };
-    response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(over))))
+    let lasting = |body: Body| {
+        body.into_data_stream().take_until(Box::pin(over)).map(move |piece| {
+            // It is given back when the stream is dropped.
+            let _held = &stream;
+            piece
+        })
+    };
+    Ok(response.map(|body| Body::from_stream(lasting(body))))
 }
 
 impl<S: Sync> FromRequestParts<S> for Rights {
@@ -185,6 +235,7 @@ mod tests {
         let rights = Rights::Key {
             key,
             ended: CancellationToken::new(),
+            streams: Arc::new(Semaphore::new(1)),
             entry: Entry { visitor, tls: false },
             unseen: Unseen::IsAPerson,
         };

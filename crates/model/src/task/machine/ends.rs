@@ -275,7 +275,8 @@ impl Machine {
     /// Goes on with what was cut off, unless somebody wants another thing instead. A goal needs no words of ours.
     pub(super) fn take_up(&mut self, owed: Owed, out: &mut Vec<Effect>) {
         let is_first = |waiting: &Waiting| waiting.rank == Rank::First;
-        match self.queue.front().is_some_and(is_first) || self.owes_goal() {
+        let goes_on_by_itself = self.owes_goal() && owed != Owed::AfterCrash;
+        match self.queue.front().is_some_and(is_first) || goes_on_by_itself {
             true => self.go_on(out),
             false => out.push(Effect::Owe(owed)),
         }

@@ -89,6 +89,10 @@ impl Machine {
         if let Some(goal) = self.task.goal.as_mut().filter(|_| result.inputs.is_empty()) {
             goal.rounds = goal.rounds.saturating_add(1);
         }
+        // Codex blocks the goal of a turn that fails. The next turn may have begun before the task stands still.
+        if matches!(result.end, TurnEnd::Failed { .. }) {
+            self.hold_goal();
+        }
     }
 
     /// The task stands still for a while, and its goal with it.
