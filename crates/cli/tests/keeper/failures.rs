@@ -22,7 +22,7 @@ fn a_program_that_is_not_codex_is_refused_with_its_own_words() {
     let errors = String::from_utf8(output.stderr).unwrap();
     let expected = format!(
         "error: {} ended before it listened (exit code 3); is it a codex with app-server?\n\
-         its last words:\n  no such thing: [OPENAI_API_KEY]\n",
+         its last words:\n  no such thing: ‹redacted›\n",
         loud.display()
     );
     assert_eq!((output.status.code(), errors.as_str()), (Some(1), expected.as_str()));
