@@ -37,7 +37,12 @@ pub(crate) struct Said {
 impl Caller {
     /// One who may everything.
     pub(crate) fn of(world: &World) -> Self {
-        let made = ["token", "new", "test", "--scope", "operate", "--scope", "decide"];
+        Self::with_scopes(world, &["operate", "decide"])
+    }
+
+    pub(crate) fn with_scopes(world: &World, scopes: &[&str]) -> Self {
+        let scopes = scopes.iter().flat_map(|scope| ["--scope", scope]);
+        let made: Vec<&str> = ["token", "new", "test"].into_iter().chain(scopes).collect();
         let token = world.json(&made)["token"].as_str().unwrap().to_owned();
         let listens = world.json(&["daemon", "status"])["listens"].clone();
         Self { address: listens["address"].as_str().unwrap().to_owned(), token }
@@ -88,7 +93,13 @@ impl Caller {
         Events::begin(self.say(stream, "GET", path, &[("accept", "text/event-stream")], b""))
     }
 
-    fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
+    pub(crate) fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         self.say(stream, method, path, headers, body)
     }

@@ -1,5 +1,8 @@
 //! The routes of a task and of the house, each once with real Codex, held against the document that describes them.
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use ostler_scripted_model::Conversation;
 use serde_json::{Value, json};
 
@@ -329,4 +332,50 @@ fn a_person_with_a_token_names_an_address_and_offers_tools() {
     let settings = &started.json()["task"]["settings"];
     assert_eq!(settings["notify"], json!(["https://hooks.example.com/inn"]));
     assert_eq!(settings["tools"][0]["name"], "feed");
+}
+
+/// The provider decides where the prompt and the key of the login are sent.
+#[test]
+fn a_provider_of_the_caller_s_own_needs_a_person() {
+    let world = world(NEWEST, vec![text("Done.")]);
+    world.run(&["daemon", "start"]);
+    let start = |caller: &Caller, provider: Value| {
+        let wanted =
+            json!({ "prompt": PROMPT, "cwd": world.path("inn"), "model_provider": provider });
+        caller.call("POST", "/v1/tasks", &[], wanted.to_string().as_bytes())
+    };
+    let program = Caller::with_scopes(&world, &["operate"]);
+    let refused = start(&program, json!("ollama"));
+    assert_eq!(refused.status, 403, "{refused:?}");
+    let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("has not the scope decide") && detail.contains("model_provider"));
+    assert_eq!(start(&program, Value::Null).status, 201);
+    assert_eq!(start(&Caller::of(&world), json!("ollama")).status, 201);
+}
+
+/// A command of a task can close its end at once, so that it is not found. It must not pass for a program in a container.
+#[test]
+fn whoever_leaves_before_it_is_looked_at_gets_what_agents_get() {
+    let world = world(NEWEST, vec![command(LEAVES_A_LINE), text("Done.")]);
+    let (task, _) = world.start_asking();
+    let program = Caller::with_scopes(&world, &["operate"]);
+    let elsewhere = world.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let wanted = json!({ "prompt": PROMPT, "cwd": elsewhere }).to_string();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // Which of them is heard before its end is noticed is a matter of microseconds.
+    let refused = (0..500).cycle().find_map(|micros| {
+        assert!(Instant::now() < deadline, "none was heard");
+        let connection = program.open("POST", "/v1/tasks", &[], wanted.as_bytes());
+        sleep(Duration::from_micros(micros));
+        drop(connection);
+        let tasks = Caller::of(&world).get("/v1/tasks")["tasks"].clone();
+        assert_eq!(tasks.as_array().unwrap().len(), 1, "{tasks:#?}");
+        let refused = world.json(&["audit", "--refusals"])["entries"].clone();
+        refused.get(0).cloned()
+    });
+    let why = refused.unwrap()["why"].as_str().unwrap().to_owned();
+    let expected = format!("to work in {}, whose repository may be made by", elsewhere.display());
+    assert!(why.contains(&expected) && why.contains("cannot be looked at"), "{why}");
+    world.run(&["interrupt", &task]);
 }
