@@ -6,6 +6,18 @@
 //! the store room.
 //!
 //! Start reading at [`TurnOutcome`] for what a turn comes to and at [`api`] for how a model is asked.
+//!
+//! | module | duty |
+//! |---|---|
+//! | `agent` | the handle: one conversation, turn after turn, on either runtime |
+//! | `own_loop`, `codex_turn` | a turn on a model's API, and a turn on Codex |
+//! | `api` | Responses and Chat Completions over one client with retries, watchdogs and keys |
+//! | `conversation`, `history`, `state`, `compress`, `forgetting` | what is stored, what a model is shown of it, and what is removed |
+//! | `tools`, `sandbox`, `kit` | what the agent can do, and the sandbox of its commands (decision 0016 for the web) |
+//! | `offered` | those of its tools that Codex gets (decision 0017) |
+//! | `memory`, `skills`, `threat`, `disk` | files that people can read and edit: limits, locks, checks |
+//! | `counters`, `review`, `memory_sync` | learning in the background |
+//! | `prompt`, `project_files`, `runtime`, `ports` | instructions, who runs a turn, and what the agent needs of the daemon |
 
 mod activity;
 mod agent;

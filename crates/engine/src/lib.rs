@@ -5,6 +5,20 @@
 //!
 //! Start reading at [`Engine`] for what doors may ask, then `dispatcher` (which task is loaded, which may run), `runner` (one
 //! task at work), `pool` (the app-servers they share), `notify` (who is told). The rules of a task are [`ostler_model::task::machine`].
+//!
+//! | module | duty |
+//! |---|---|
+//! | `engine` | the handle: what doors may ask; all of it is on disk when a call returns |
+//! | `dispatcher`, `line` | which task is loaded, which may run, and the order between callers |
+//! | `runner` | one loaded task: collects what happened, writes it, performs the effects |
+//! | `pool` | app-servers that tasks share; adopts those that an earlier daemon left |
+//! | `approver`, `program`, `verdict` | who decides an ask: rules, the operator's program, people |
+//! | `notify` | notification targets and the outbox |
+//! | `hub` | live viewers of a task |
+//! | `tool_calls` | calls of tools that the owner of a task runs (decision 0017) |
+//! | `audit` | the audit log and its limit against floods |
+//! | `messages` | a task as chat messages |
+//! | `worktree`, `on_disk` | a git worktree per task; what changed on disk in each turn |
 
 mod approver;
 mod audit;

@@ -4,6 +4,20 @@
 //! opens the door brings a [`Look`] that tells a person from an agent. It prints nothing and reads no environment.
 //!
 //! Start reading at [`Door`], then [`Hall`] (what every route is given), [`routes`], and [`guard`] (who may do what over TCP). [`client`] is the other side. [`courier`] carries notifications out.
+//!
+//! | module | duty |
+//! |---|---|
+//! | `door`, `tcp`, `connection`, `head`, `strict` | listening, limits per caller, and requests that could be read in two ways |
+//! | `peer`, `caller`, `guard` | who calls, and what they may do |
+//! | `table`, `routes` | every route with the right that it needs |
+//! | `tasks`, `asks`, `notifications`, `rules`, `history`, `worktree`, `files`, `overview`, `metrics` | the routes |
+//! | `stream`, `events` | server-sent events and lines, one relay per task that is watched |
+//! | `bounds`, `agents`, `targets` | what an agent or a program may have a task do |
+//! | `idempotency`, `to_the_end` | a repeated request is done once; one whose caller leaves is done all the same |
+//! | `audit` | refusals and decisions, written down |
+//! | `reference`, `page` | OpenAPI and its page; the page for people from `web/dist` |
+//! | `mcp` | tools over MCP; the bridge that lets other programs run Codex |
+//! | `client`, `courier` | the command line's way to the daemon; notifications over HTTP |
 
 pub mod activation;
 mod agents;
