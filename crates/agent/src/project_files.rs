@@ -45,7 +45,8 @@ pub fn project_files(cwd: &Path) -> Vec<ProjectFile> {
 }
 
 fn read(path: &Path) -> Option<ProjectFile> {
-    let text = read_up_to(path, MOST_BYTES as u64).ok()?;
+    // One more, so that what is left out is noticed.
+    let text = read_up_to(path, MOST_BYTES as u64 + 1).ok()?;
     Some(ProjectFile { path: path.to_owned(), text: String::from_utf8_lossy(&text).into_owned() })
 }
 
