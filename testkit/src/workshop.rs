@@ -208,12 +208,21 @@ impl Workshop {
 
     /// Kills the app-server that the task is in, as the kernel would.
     pub async fn kill_codex(&self, stage: &Stage, task: &TaskId) -> Result<()> {
+        self.signal_codex(stage, task, Signal::KILL).await
+    }
+
+    /// Asks it to end when its turns have.
+    pub async fn drain_codex(&self, stage: &Stage, task: &TaskId) -> Result<()> {
+        self.signal_codex(stage, task, Signal::TERM).await
+    }
+
+    async fn signal_codex(&self, stage: &Stage, task: &TaskId, signal: Signal) -> Result<()> {
         let keeper = self.task(task).await?.keeper.context("the task is in no app-server")?;
         let found = keeper::find(&stage.start_keeper()?.root, &keeper)?;
         let record = found.record.context("no record")?;
         let pid = record.codex.context("codex does not run")?.pid;
         let pid = Pid::from_raw(pid).context("no pid")?;
-        Ok(kill_process(pid, Signal::KILL)?)
+        Ok(kill_process(pid, signal)?)
     }
 
     /// What became of all that was wanted of the task, in the order in which it came.

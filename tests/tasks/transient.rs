@@ -1,18 +1,18 @@
 //! What is missing for the moment is waited for: a Codex that cannot be asked, one that is replaced, a model, a login.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ostler_codex::binary::{Cache, Environment, Settings};
 use ostler_engine::{Binaries, EngineSettings};
 use ostler_model::task::{Awaited, Cause};
-use ostler_model::thread::IfBusy;
-use ostler_model::{FailureClass, Task, TaskState};
+use ostler_model::thread::{IfBusy, Update};
+use ostler_model::{Event, FailureClass, Task, TaskState};
 use ostler_scripted_model::{Answer, Fault, Plays};
 use ostler_testkit::{Stage, Workshop, codex_binary};
 use rstest::rstest;
 
-use crate::{LEAVES_A_LINE, PROMPT, answer_of, command, is_taken, stage_of, text};
+use crate::{AFTER_CRASH, LEAVES_A_LINE, PROMPT, answer_of, command, is_taken, stage_of, text};
 
 const AFTER_OUTAGE: &str = "cut off because the model could not be reached";
 const AFTER_LOGIN: &str = "cut off because the login was refused";
@@ -257,5 +257,49 @@ async fn a_refused_login_ends_its_app_server_and_another_login_lets_the_task_go_
     assert_ne!(ended.keeper, parked.keeper);
     let servers = shop.engine.app_servers();
     assert!(servers.iter().all(|server| server.keeper != parked.keeper), "{servers:?}");
+    shop.close().await.unwrap();
+}
+
+/// An app-server that was told to end refuses everything while its last turn runs.
+#[rstest]
+#[tokio::test]
+async fn work_for_an_app_server_that_is_about_to_end_waits_for_the_next_one(
+    #[values("0.166.0", "0.169.0")] version: &str,
+) {
+    const WAITS: &str = "sh -c 'while [ ! -e go ]; do sleep 0.05; done'";
+    const LATER: &str = "feed the cat";
+    const OTHER: &str = "sweep the yard";
+    let stage = stage_of(
+        version,
+        vec![
+            // It may end before it has told the end of its last turn.
+            (AFTER_CRASH, vec![text("Done.")]),
+            (PROMPT, vec![command(WAITS), text("Done.")]),
+            (LATER, vec![text("Fed.")]),
+            (OTHER, vec![text("Swept.")]),
+        ],
+    );
+    let shop = Workshop::open(&stage).await.unwrap();
+    let idle = shop.start(&stage, OTHER).await.unwrap();
+    shop.until(&idle, TaskState::Completed).await.unwrap();
+    let busy = shop.start(&stage, PROMPT).await.unwrap();
+    let runs_a_command = |event: &Event| matches!(event, Event::Thread { update, .. } if matches!(**update, Update::ItemBegan { ref item, .. } if item.is_tool()));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !shop.log(&busy).await.unwrap().iter().any(runs_a_command) {
+        assert!(Instant::now() < deadline, "no command");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+
+    shop.drain_codex(&stage, &busy).await.unwrap();
+    shop.send(&idle, OTHER, IfBusy::Queue).await.unwrap();
+    let new = shop.start(&stage, LATER).await.unwrap();
+    shop.until_that(&new, |task| waits_on(task) == Some(Awaited::AppServer)).await.unwrap();
+    std::fs::write(stage.workspace().join("go"), "").unwrap();
+
+    for (task, least, answer) in [(&busy, 1, "Done."), (&new, 1, "Fed."), (&idle, 2, "Swept.")] {
+        let ended = shop.until_that(task, |task| task.state.is_over() && task.spent.turns >= least);
+        let ended = ended.await.unwrap();
+        assert_eq!((ended.state, answer_of(&ended)), (TaskState::Completed, Some(answer)));
+    }
     shop.close().await.unwrap();
 }

@@ -58,6 +58,10 @@ const LASTING: [Errno; 8] = [
     Errno::LOOP,
 ];
 
+/// What Codex says to every request after its first SIGTERM, while turns still run (0.166.0 and 0.169.0). Its code is that of a
+/// request that makes no sense.
+const DRAINING: &str = "Server is draining";
+
 impl StartFault {
     /// A Codex that was looked at and passed over.
     pub fn of_unfit(unfit: &Unfit) -> Self {
@@ -156,9 +160,10 @@ impl StartFault {
         }
     }
 
-    /// Codex answers that its queue is full, or passes on what the system told it.
+    /// Codex answers that its queue is full, that it is about to end, or what the system told it.
     pub fn of_answer(error: &RpcError) -> Self {
-        match error.is_overload() || in_text(&error.message) == Passing {
+        let is_ending = error.message.contains(DRAINING);
+        match error.is_overload() || is_ending || in_text(&error.message) == Passing {
             true => Passing,
             false => Lasting,
         }
@@ -236,6 +241,7 @@ mod tests {
         let table = [
             (answer(-32001, "overloaded"), Passing),
             (answer(-32603, "Too many open files (os error 24)"), Passing),
+            (answer(-32600, "Server is draining; retry after reconnecting"), Passing),
             (answer(-32600, "no such model"), Lasting),
         ];
         for (error, expected) in table {
