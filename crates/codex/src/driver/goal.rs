@@ -6,6 +6,7 @@ use super::Driver;
 use crate::app_server::{AppServer, CallError};
 use crate::peer::RequestError;
 use crate::protocol::request::goal::{ThreadGoalClear, ThreadGoalGet, ThreadGoalSet};
+use crate::start_fault::StartFault;
 
 impl Driver {
     /// The goal of a thread, as Codex has it.
@@ -48,7 +49,12 @@ fn gone(message: String) -> Failure {
 fn failure(error: &CallError) -> Failure {
     let class = match error {
         CallError::Prepare(_) => FailureClass::BadRequest,
-        CallError::Request { source: RequestError::Rpc(_), .. } => FailureClass::BadRequest,
+        CallError::Request { source: RequestError::Rpc(error), .. } => {
+            match StartFault::of_answer(error) {
+                StartFault::Passing => FailureClass::Overload,
+                StartFault::NoCodex | StartFault::Lasting => FailureClass::BadRequest,
+            }
+        }
         _ => FailureClass::ServerGone,
     };
     Failure::new(class, error.to_string())

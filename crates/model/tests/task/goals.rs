@@ -166,28 +166,46 @@ fn held_after_an_outage() -> Rig {
 /// Codex starts the next turn of the goal as it opens the thread; that one fails, and what we owe is answered after it.
 #[test]
 fn a_goal_is_held_although_the_next_turn_has_begun_without_it() {
-    let mut rig = Rig::working(TaskSettings::default());
-    rig.tell(told(GoalStatus::Active));
-    rig.end("t1", failed(FailureClass::ServerGone));
-    rig.machine.owe(rig.now, "o".into());
-    begin_by_itself(&mut rig, "t2");
-    rig.tell(told(GoalStatus::Blocked));
-    rig.end("t2", failed(FailureClass::ServerError));
-    rig.begin("t3", "o");
+    let after_its_turn_failed = || {
+        let mut rig = Rig::working(TaskSettings::default());
+        rig.tell(told(GoalStatus::Active));
+        rig.end("t1", failed(FailureClass::ServerGone));
+        rig.machine.owe(rig.now, "o".into());
+        begin_by_itself(&mut rig, "t2");
+        rig.tell(told(GoalStatus::Blocked));
+        rig.end("t2", failed(FailureClass::ServerError));
+        rig.begin("t3", "o");
+        rig
+    };
+    let mut rig = after_its_turn_failed();
     assert_eq!(moves(&rig.end("t3", failed(FailureClass::ServerError))), [TaskState::Parked]);
     rig.now += 10_000;
     rig.step(Signal::Tick);
     assert_eq!(deeds(rig.placed()), [change(GoalChange::Resume)]);
 
+    let mut rig = after_its_turn_failed();
+    assert_eq!(deeds(rig.end("t3", TurnEnd::Completed)), [change(GoalChange::Resume)]);
+}
+
+#[test]
+fn a_goal_that_a_person_paused_or_whose_budget_is_used_is_not_resumed_after_an_outage() {
+    let outage = |rig: &mut Rig| {
+        assert_eq!(moves(&rig.end("t1", failed(FailureClass::ServerError))), [TaskState::Parked]);
+        rig.now += 10_000;
+        deeds(rig.step(Signal::Tick))
+    };
+    let mut rig = Rig::working(TaskSettings::default());
+    rig.machine.task_mut().thread = Some("thread".into());
+    rig.tell(told(GoalStatus::Active));
+    rig.step(Signal::ChangeGoal { intent: "g".into(), change: GoalChange::Pause });
+    let paused = Ok(goal(GoalStatus::Paused));
+    rig.step(Signal::GoalChanged { intent: Some("g".into()), outcome: paused });
+    assert_eq!(outage(&mut rig), [Effect::Owe(Owed::AfterOutage)]);
+
     let mut rig = Rig::working(TaskSettings::default());
     rig.tell(told(GoalStatus::Active));
-    rig.end("t1", failed(FailureClass::ServerGone));
-    rig.machine.owe(rig.now, "o".into());
-    begin_by_itself(&mut rig, "t2");
-    rig.tell(told(GoalStatus::Blocked));
-    rig.end("t2", failed(FailureClass::ServerError));
-    rig.begin("t3", "o");
-    assert_eq!(deeds(rig.end("t3", TurnEnd::Completed)), [change(GoalChange::Resume)]);
+    rig.tell(told(GoalStatus::BudgetLimited));
+    assert_eq!(outage(&mut rig), [Effect::Owe(Owed::AfterOutage)]);
 }
 
 fn resumed(outcome: Result<Option<Goal>, Failure>) -> Signal {
@@ -237,13 +255,14 @@ fn a_goal_is_resumed_although_the_daemon_dies_before_that() {
 fn a_goal_is_resumed_in_another_app_server_a_few_times() {
     let mut rig = held_after_an_outage();
     rig.placed();
-    let lost = || Err(Failure::new(FailureClass::ServerGone, "it is gone"));
-    for _ in 0..3 {
-        assert_eq!(deeds(rig.step(resumed(lost()))), [Effect::Open]);
+    let lost = |class| resumed(Err(Failure::new(class, "it is gone")));
+    // The second one refuses everything because it is about to end.
+    for class in [FailureClass::ServerGone, FailureClass::Overload, FailureClass::ServerGone] {
+        assert_eq!(deeds(rig.step(lost(class))), [Effect::Open]);
         assert_eq!(deeds(rig.step(Signal::Opened)), [change(GoalChange::Resume)]);
     }
     // Then the task goes on as one without a goal does.
-    assert_eq!(rig.step(resumed(lost())), [Effect::Owe(Owed::AfterPause)]);
+    assert_eq!(rig.step(lost(FailureClass::ServerGone)), [Effect::Owe(Owed::AfterPause)]);
 }
 
 #[test]

@@ -58,10 +58,11 @@ impl Machine {
             Goal { rounds, status, ..goal }
         });
         self.goal_ran |= self.has_open_goal();
-        // Resuming a complete goal would open it again.
-        if self.task.goal.as_ref().is_none_or(|goal| goal.status == GoalStatus::Complete) {
-            self.goal_ran = false;
-            self.task.tally.goal_held = false;
+        // Resuming a complete goal would open it again, and one that has used its budget would use more.
+        let is_over =
+            |goal: &Goal| matches!(goal.status, GoalStatus::Complete | GoalStatus::BudgetLimited);
+        if self.task.goal.as_ref().is_none_or(is_over) {
+            self.forget_held_goal();
         }
         if !self.has_open_goal() {
             self.task.tally.goal_stops = false;
@@ -100,6 +101,11 @@ impl Machine {
         self.task.tally.goal_held |= self.goal_ran;
     }
 
+    fn forget_held_goal(&mut self) {
+        self.goal_ran = false;
+        self.task.tally.goal_held = false;
+    }
+
     /// Whether the goal that stood still with the task is to go on now.
     pub(super) fn owes_goal(&self) -> bool {
         let state = self.task.state;
@@ -119,9 +125,12 @@ impl Machine {
         }
     }
 
-    /// The answer to that. False if nothing more is to be done about it.
+    /// Handles the answer to the resume. Returns true if that was all; otherwise the task goes on as after any change of its goal.
     fn resumed(&mut self, failure: Option<&Failure>, out: &mut Vec<Effect>) -> bool {
-        let is_lost = failure.is_some_and(|it| it.class == FailureClass::ServerGone);
+        // The app-server is gone, or refuses everything because it is about to end.
+        let is_lost = failure.is_some_and(|it| {
+            matches!(it.class, FailureClass::ServerGone | FailureClass::Overload)
+        });
         if is_lost && self.lost_resumes < MOST_LOST_RESUMES {
             self.lost_resumes = self.lost_resumes.saturating_add(1);
             self.thread_lost(out);
@@ -206,6 +215,10 @@ impl Machine {
             return;
         }
         if let Some(intent) = intent {
+            if failure.is_none() && !self.has_open_goal() {
+                // A person has paused or cleared it: it must not go on with the task.
+                self.forget_held_goal();
+            }
             self.changing.retain(|known| *known != intent);
             let to = match &failure {
                 None => IntentState::Done { receipt: Receipt::GoalChanged },
